@@ -81,7 +81,8 @@ refuse_null_argument(const char *function, const char *argument)
 
 /* Raises an error if the value of an argument is an empty string. */
 static void
-check_string_not_empty(const rb_arguments *a, const char *name, const char *value, const char *hint)
+check_argument_not_empty(const rb_arguments *a, const char *name, const char *value,
+						 const char *hint)
 {
 	if (value[0] != '\0')
 		return;
@@ -109,7 +110,7 @@ rb_argument_column(const rb_arguments *a, const char *name, const char *hint)
 
 	if (arg->isnull)
 		return NULL;
-	check_string_not_empty(a, name, NameStr(*DatumGetName(arg->value)), hint);
+	check_argument_not_empty(a, name, NameStr(*DatumGetName(arg->value)), hint);
 	return NameStr(*DatumGetName(arg->value));
 }
 
@@ -122,7 +123,7 @@ rb_argument_text(const rb_arguments *a, const char *name)
 	if (arg->isnull)
 		return NULL;
 	string = TextDatumGetCString(arg->value);
-	check_string_not_empty(a, name, string, NULL);
+	check_argument_not_empty(a, name, string, NULL);
 	return string;
 }
 
@@ -212,7 +213,7 @@ typedef enum point_fault
 
 /* Reads a point and its number of dimensions. Returns what is wrong with the point. */
 static point_fault
-parse_point(Datum value, double *x, int *n)
+parse_point_argument(Datum value, double *x, int *n)
 {
 	ArrayType *array = DatumGetArrayTypeP(value);
 
@@ -230,11 +231,11 @@ parse_point(Datum value, double *x, int *n)
 
 /* Reads a point and returns its number of dimensions, or raises an error. */
 static int
-read_point(const char *function, const char *argument, Datum value, double *x)
+read_point_argument(const char *function, const char *argument, Datum value, double *x)
 {
 	int n;
 
-	switch (parse_point(value, x, &n))
+	switch (parse_point_argument(value, x, &n))
 	{
 		case POINT_SHAPE:
 			ereport(ERROR,
@@ -257,7 +258,7 @@ read_point(const char *function, const char *argument, Datum value, double *x)
 /* ---- boxes ---- */
 
 static void
-all_of_space(rb_box *e)
+set_box_to_all_of_space(rb_box *e)
 {
 	e->dims = 0;
 	for (int a = 0; a < 3; a++)
@@ -274,11 +275,11 @@ rb_ends_read(const NullableDatum *args, const char *function, const char *low, c
 {
 	int dims[2] = {0, 0};
 
-	all_of_space(e);
+	set_box_to_all_of_space(e);
 	if (!args[0].isnull)
-		dims[0] = read_point(function, low, args[0].value, e->low);
+		dims[0] = read_point_argument(function, low, args[0].value, e->low);
 	if (!args[1].isnull)
-		dims[1] = read_point(function, high, args[1].value, e->high);
+		dims[1] = read_point_argument(function, high, args[1].value, e->high);
 	if (dims[0] != 0 && dims[1] != 0 && dims[0] != dims[1])
 		rb_refuse_dims(function, low, dims[0], high, dims[1]);
 	e->dims = Max(dims[0], dims[1]);
@@ -295,9 +296,11 @@ rb_tile_try(const NullableDatum *args, rb_box *tile)
 {
 	int dims[2] = {0, 0};
 
-	all_of_space(tile);
-	if ((!args[0].isnull && parse_point(args[0].value, tile->low, &dims[0]) != POINT_FINE) ||
-		(!args[1].isnull && parse_point(args[1].value, tile->high, &dims[1]) != POINT_FINE) ||
+	set_box_to_all_of_space(tile);
+	if ((!args[0].isnull &&
+		 parse_point_argument(args[0].value, tile->low, &dims[0]) != POINT_FINE) ||
+		(!args[1].isnull &&
+		 parse_point_argument(args[1].value, tile->high, &dims[1]) != POINT_FINE) ||
 		(dims[0] != 0 && dims[1] != 0 && dims[0] != dims[1]))
 		return false;
 	tile->dims = Max(dims[0], dims[1]);
@@ -307,7 +310,7 @@ rb_tile_try(const NullableDatum *args, rb_box *tile)
 /* ---- relations ---- */
 
 static const char *
-relkind_text(char relkind)
+text_of_relation_kind(char relkind)
 {
 	switch (relkind)
 	{
@@ -326,7 +329,7 @@ relkind_text(char relkind)
 }
 
 pg_noreturn static void
-raise_missing(Oid relid, const char *function, const char *argument)
+raise_missing_relation(Oid relid, const char *function, const char *argument)
 {
 	ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
 					errmsg("%s: %s, the relation with OID %u, does not exist", function, argument,
@@ -334,13 +337,13 @@ raise_missing(Oid relid, const char *function, const char *argument)
 }
 
 static void
-refuse_kind(Form_pg_class form, AclMode right, const char *function, const char *argument)
+refuse_relation_kind(Form_pg_class form, AclMode right, const char *function, const char *argument)
 {
-	if (relkind_text(form->relkind) != NULL)
+	if (text_of_relation_kind(form->relkind) != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("%s: %s, \"%s\", is %s", function, argument, NameStr(form->relname),
-						relkind_text(form->relkind)),
+						text_of_relation_kind(form->relkind)),
 				 right == ACL_SELECT
 					 ? errhint("Use a table, a view, a materialized view or a foreign table.")
 					 : errhint("Use a table, a view or a foreign table.")));
@@ -351,7 +354,7 @@ refuse_kind(Form_pg_class form, AclMode right, const char *function, const char 
  * later checks the columns that it needs.
  */
 static bool
-has_right(Oid relid, AclMode right)
+has_relation_right(Oid relid, AclMode right)
 {
 	return pg_class_aclcheck(relid, GetUserId(), right) == ACLCHECK_OK ||
 		   pg_attribute_aclcheck_all(relid, GetUserId(), right, ACLMASK_ANY) == ACLCHECK_OK;
@@ -359,21 +362,21 @@ has_right(Oid relid, AclMode right)
 
 /* Raises the errors that SQL raises when it looks up the name and uses the table. */
 static void
-ask_rights(Oid relid, AclMode right, const char *function, const char *argument)
+check_relation_rights(Oid relid, AclMode right, const char *function, const char *argument)
 {
 	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
 	Form_pg_class form;
 	char *schema;
 
 	if (!HeapTupleIsValid(tuple))
-		raise_missing(relid, function, argument);
+		raise_missing_relation(relid, function, argument);
 	form = (Form_pg_class) GETSTRUCT(tuple);
 	schema = get_namespace_name(form->relnamespace);
 	if (schema == NULL)
-		raise_missing(relid, function, argument);
+		raise_missing_relation(relid, function, argument);
 	(void) LookupExplicitNamespace(schema, false);
-	refuse_kind(form, right, function, argument);
-	if (!has_right(relid, right))
+	refuse_relation_kind(form, right, function, argument);
+	if (!has_relation_right(relid, right))
 		aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(form->relkind),
 					   NameStr(form->relname));
 	ReleaseSysCache(tuple);
@@ -395,10 +398,10 @@ rb_relation_open(Oid relid, LOCKMODE lock, AclMode right, const char *function,
 {
 	Relation rel;
 
-	ask_rights(relid, right, function, argument);
+	check_relation_rights(relid, right, function, argument);
 	rel = try_relation_open(relid, lock);
 	if (rel == NULL)
-		raise_missing(relid, function, argument);
-	ask_rights(relid, right, function, argument);
+		raise_missing_relation(relid, function, argument);
+	check_relation_rights(relid, right, function, argument);
 	return rel;
 }

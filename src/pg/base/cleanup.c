@@ -45,7 +45,7 @@ rb_call_leave(MemoryContext caller)
 /* ---- open joins and meshes ---- */
 
 static void
-close_at_exit(int code, Datum arg)
+close_all_registered_at_exit(int code, Datum arg)
 {
 	while (!dlist_is_empty(&all_open))
 	{
@@ -61,7 +61,7 @@ rb_cleanup_register(rb_cleanup *open, MemoryContext context, void (*close)(void 
 	static bool registered = false;
 
 	if (!registered)
-		before_shmem_exit(close_at_exit, 0);
+		before_shmem_exit(close_all_registered_at_exit, 0);
 	registered = true;
 	open->close = close;
 	open->arg = arg;
@@ -89,7 +89,7 @@ static TimeoutId idle_timeout;
  * may use the memory; the timeout is set again when it is closed.
  */
 static void
-drop_idle(void)
+drop_idle_memory(void)
 {
 	if (dlist_is_empty(&all_open))
 		(void) rb_memory_drop_idle();
@@ -97,36 +97,36 @@ drop_idle(void)
 
 /* Starts the timeout. With `anew`, restarts a timeout that is already active. */
 static void
-watch_idle(bool anew)
+start_idle_memory_timeout(bool anew)
 {
 	if (rb_memory_idle() <= RB_IDLE_BYTES)
 		return;
 	if (!idle_registered)
-		idle_timeout = RegisterTimeout(USER_TIMEOUT, drop_idle);
+		idle_timeout = RegisterTimeout(USER_TIMEOUT, drop_idle_memory);
 	idle_registered = true;
 	if (anew || !get_timeout_active(idle_timeout))
 		enable_timeout_after(idle_timeout, RB_IDLE_MS);
 }
 
 static void
-watch_at_end(XactEvent event, void *arg)
+watch_idle_at_transaction_end(XactEvent event, void *arg)
 {
 	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
-		watch_idle(false);
+		start_idle_memory_timeout(false);
 }
 
 static void
-watch_at_end_of_sub(SubXactEvent event, SubTransactionId sub, SubTransactionId parent, void *arg)
+watch_idle_at_sub_end(SubXactEvent event, SubTransactionId sub, SubTransactionId parent, void *arg)
 {
 	if (event == SUBXACT_EVENT_ABORT_SUB)
-		watch_idle(false);
+		start_idle_memory_timeout(false);
 }
 
 void
 rb_cleanup_install(void)
 {
-	RegisterXactCallback(watch_at_end, NULL);
-	RegisterSubXactCallback(watch_at_end_of_sub, NULL);
+	RegisterXactCallback(watch_idle_at_transaction_end, NULL);
+	RegisterSubXactCallback(watch_idle_at_sub_end, NULL);
 }
 
 void
@@ -135,5 +135,5 @@ rb_cleanup_release_idle(void)
 	if (!dlist_is_empty(&all_open))
 		return;
 	rb_memory_offer_idle();
-	watch_idle(true);
+	start_idle_memory_timeout(true);
 }

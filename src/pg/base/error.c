@@ -9,7 +9,7 @@
 
 /* Returns a readable size, rounded up to kB below 64 MB and to MB otherwise. */
 static char *
-size_text(uint64 bytes)
+text_of_memory_size(uint64 bytes)
 {
 	if (bytes < UINT64CONST(1) << 26)
 		return psprintf("%llu kB", (unsigned long long) ((bytes + 1023) >> 10));
@@ -23,7 +23,7 @@ rb_raise(const char *function, rb_status status, const rb_error *error)
 }
 
 pg_noreturn static void
-raise_bad_solid(const char *function, const rb_error *error)
+raise_invalid_solid_of_side(const char *function, const rb_error *error)
 {
 	const uint64 side = error->limit & RB_SOLID_SIDE;
 	const char *name = side == RB_SOLID_OF_RED    ? "red"
@@ -57,7 +57,7 @@ rb_raise_of(const char *function, const char *what, rb_status status, const rb_e
 			ereport(ERROR,
 					(errcode(ERRCODE_OUT_OF_MEMORY), errmsg("%s: out of memory", function),
 					 errdetail("The %s needs about %s, but redblue.memory_limit is %s.%s%s", what,
-							   size_text(error->need), size_text(error->limit),
+							   text_of_memory_size(error->need), text_of_memory_size(error->limit),
 							   error->text[0] == '\0' ? "" : "  ", error->text),
 					 strcmp(what, "join") != 0 && strcmp(what, "mesh") != 0
 						 ? errhint("Increase redblue.memory_limit or use smaller geometries.")
@@ -69,7 +69,7 @@ rb_raise_of(const char *function, const char *what, rb_status status, const rb_e
 				ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY), errmsg("%s: out of memory", function),
 				 error->need > 0 ? errdetail("The operating system could not allocate %s.",
-											 size_text(error->need))
+											 text_of_memory_size(error->need))
 								 : errdetail("The operating system reported: %s.", text),
 				 errhint(
 					 "Reduce redblue.memory_limit to the memory that is available on this machine.")));
@@ -132,7 +132,7 @@ rb_raise_of(const char *function, const char *what, rb_status status, const rb_e
 					 errhint("Run the query again.")));
 			break;
 		case RB_BAD_SOLID:
-			raise_bad_solid(function, error);
+			raise_invalid_solid_of_side(function, error);
 			break;
 		case RB_BAD_FILE:
 			ereport(ERROR, (errcode(ERRCODE_IO_ERROR), errmsg("%s: %s", function, text)));

@@ -43,7 +43,7 @@ rb_wait_backoff(int *idle, long longest_us)
 }
 
 static void *
-work_in_thread(void *arg)
+run_helper_work(void *arg)
 {
 	rb_helper *a = arg;
 
@@ -53,7 +53,7 @@ work_in_thread(void *arg)
 }
 
 static void
-stop_work(rb_helper *a)
+stop_helper_work(rb_helper *a)
 {
 	rb_context_stop(a->ctx);
 	if (a->stop != NULL)
@@ -67,7 +67,7 @@ rb_helper_run(rb_helper *a)
 	int idle = 0;
 
 	a->done = 0;
-	if (rb_thread_start(&a->thread, STACK, work_in_thread, a) != 0)
+	if (rb_thread_start(&a->thread, STACK, run_helper_work, a) != 0)
 		return RB_NO_THREAD;
 	a->working = true;
 	while (rb_acquire(&a->done) == 0)
@@ -75,7 +75,7 @@ rb_helper_run(rb_helper *a)
 		if (!interrupted && rb_is_interrupted())
 		{
 			interrupted = true;
-			stop_work(a);
+			stop_helper_work(a);
 		}
 		rb_wait_backoff(&idle, LONGEST_US);
 		if (a->meanwhile != NULL)
@@ -110,7 +110,7 @@ rb_helper_end(rb_helper *a)
 {
 	if (!a->working)
 		return;
-	stop_work(a);
+	stop_helper_work(a);
 	pthread_join(a->thread, NULL);
 	a->working = false;
 }

@@ -131,7 +131,7 @@ static const setting settings[] = {
 /* ---- the list of devices ---- */
 
 static bool
-is_text(const setting *s)
+is_text_setting(const setting *s)
 {
 	return s->variable == &gpu_devices;
 }
@@ -141,7 +141,7 @@ is_text(const setting *s)
  * the list is invalid.
  */
 static bool
-parse_devices(const char *text, uint32 *cards, char *fault, size_t size)
+parse_device_list(const char *text, uint32 *cards, char *fault, size_t size)
 {
 	const char *at = text;
 
@@ -190,12 +190,12 @@ parse_devices(const char *text, uint32 *cards, char *fault, size_t size)
 }
 
 static bool
-check_devices(char **value, void **extra, GucSource source)
+check_device_list(char **value, void **extra, GucSource source)
 {
 	char fault[100];
 	uint32 cards;
 
-	if (!parse_devices(*value, &cards, fault, sizeof fault))
+	if (!parse_device_list(*value, &cards, fault, sizeof fault))
 	{
 		GUC_check_errdetail("%s", fault);
 		return false;
@@ -208,17 +208,17 @@ check_devices(char **value, void **extra, GucSource source)
  * allocation must not end the session.
  */
 static void
-assign_devices(const char *value, void *extra)
+assign_device_list(const char *value, void *extra)
 {
 	char fault[100];
 
-	(void) parse_devices(value, &devices, fault, sizeof fault);
+	(void) parse_device_list(value, &devices, fault, sizeof fault);
 }
 
 /* ---- values set before the settings were defined ---- */
 
 static bool
-is_choice(const setting *s, const char *value)
+is_setting_choice(const setting *s, const char *value)
 {
 	for (const struct config_enum_entry *choice = s->choices; choice->name != NULL; choice++)
 		if (pg_strcasecmp(choice->name, value) == 0)
@@ -227,7 +227,7 @@ is_choice(const setting *s, const char *value)
 }
 
 static char *
-list_choices(const setting *s)
+list_setting_choices(const setting *s)
 {
 	StringInfoData list;
 
@@ -239,7 +239,7 @@ list_choices(const setting *s)
 
 /* Raises the error that SET raises for an invalid value of a defined setting. */
 static void
-check_value(const setting *s, const char *value)
+check_setting_value(const setting *s, const char *value)
 {
 	const char *hint = NULL;
 	char fault[100];
@@ -247,16 +247,16 @@ check_value(const setting *s, const char *value)
 	bool on;
 	int number;
 
-	if (is_text(s) && !parse_devices(value, &cards, fault, sizeof fault))
+	if (is_text_setting(s) && !parse_device_list(value, &cards, fault, sizeof fault))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("invalid value for parameter \"%s\": \"%s\"", s->name, value),
 						errdetail("%s", fault)));
-	if (is_text(s))
+	if (is_text_setting(s))
 		return;
-	if (s->choices != NULL && !is_choice(s, value))
+	if (s->choices != NULL && !is_setting_choice(s, value))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("invalid value for parameter \"%s\": \"%s\"", s->name, value),
-						errhint("Available values: %s.", list_choices(s))));
+						errhint("Available values: %s.", list_setting_choices(s))));
 	if (s->choices != NULL)
 		return;
 	if (s->most == 0 && !parse_bool(value, &on))
@@ -308,7 +308,7 @@ rb_settings_check(void)
 			continue;
 		value = rb_setting_text(placeholder);
 		if (value != NULL)
-			check_value(&settings[i], value);
+			check_setting_value(&settings[i], value);
 	}
 }
 
@@ -319,9 +319,9 @@ rb_settings_define(void)
 	{
 		const setting *s = &settings[i];
 
-		if (is_text(s))
+		if (is_text_setting(s))
 			DefineCustomStringVariable(s->name, s->text, s->more, s->variable, "all", s->context,
-									   s->flags, check_devices, assign_devices, NULL);
+									   s->flags, check_device_list, assign_device_list, NULL);
 		else if (s->choices != NULL)
 			DefineCustomEnumVariable(s->name, s->text, s->more, s->variable, s->value, s->choices,
 									 s->context, s->flags, NULL, NULL, NULL);

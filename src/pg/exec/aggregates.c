@@ -7,8 +7,8 @@
  * nothing if the order of the rows shows that ids are unique.
  *
  * Grouped pairs: if the memory limit has no room for all pairs at once, the first join only counts
- * them. Further joins then group the pairs of as many rows at a time as fit in memory, if a slice of
- * the rows has all pairs of its groups and a few slices suffice.
+ * them. Further joins then group the pairs of as many rows at a time as fit in memory, if a slice
+ * of the rows has all pairs of its groups and a few slices suffice.
  *
  * If a join runs tile by tile, or needs more memory than the limit, the pairs are sorted by id:
  *
@@ -50,7 +50,7 @@ struct rb_sorting
 
 /* Allocates core memory that is freed with the run. */
 static void *
-alloc_run_array(rb_cursor *rows, uint64 n, size_t element)
+allocate_aggregate_array(rb_cursor *rows, uint64 n, size_t element)
 {
 	void *array = NULL;
 	rb_error error;
@@ -69,7 +69,7 @@ alloc_run_array(rb_cursor *rows, uint64 n, size_t element)
  * id.
  */
 static void
-number_ids(rb_cursor *rows, int side)
+number_shared_ids(rb_cursor *rows, int side)
 {
 	const rb_set *set = rows->side;
 	const rb_join_run *run = rows->run;
@@ -79,7 +79,7 @@ number_ids(rb_cursor *rows, int side)
 	if (set->ids == NULL || run->call.source[side].object_name != NULL ||
 		run->side[side].ids == run->side[side].rows || rb_set_ids_ascend(set))
 		return;
-	rows->number = alloc_run_array(rows, set->nrows, sizeof *rows->number);
+	rows->number = allocate_aggregate_array(rows, set->nrows, sizeof *rows->number);
 	status = rb_ids_number(rows->run->memory, set->ids, set->nrows, rb_is_interrupted, rows->number,
 						   &rows->numbers, &error);
 	if (status == RB_STOPPED)
@@ -92,7 +92,7 @@ number_ids(rb_cursor *rows, int side)
 
 /* Returns true for the first row of each id. Must be called for all rows in order. */
 static bool
-is_first_of_id(rb_cursor *rows, uint32 row)
+is_first_row_of_id(rb_cursor *rows, uint32 row)
 {
 	if (rows->number == NULL)
 		return true;
@@ -106,7 +106,7 @@ is_first_of_id(rb_cursor *rows, uint32 row)
 
 /* Returns a set in which each part is a row whose id is the part's number. */
 static rb_set
-make_set_of_parts(const rb_set *set)
+make_set_with_part_ids(const rb_set *set)
 {
 	return (rb_set){.kind = set->kind,
 					.nparts = set->nparts,
@@ -125,8 +125,8 @@ rb_aggregate_sides(rb_cursor *rows)
 	rows->other = rows->run->side[last - mine].set;
 	if (!rows->of_parts)
 		return;
-	rows->part[0] = make_set_of_parts(rows->side);
-	rows->part[1] = make_set_of_parts(rows->other);
+	rows->part[0] = make_set_with_part_ids(rows->side);
+	rows->part[1] = make_set_with_part_ids(rows->other);
 	rows->side = &rows->part[0];
 	rows->other = &rows->part[1];
 }
@@ -159,7 +159,7 @@ rb_aggregate_run_to_end(rb_cursor *rows, const rb_job *job)
 /* ---- counts and matched rows ---- */
 
 static uint64
-said_of_row(const rb_cursor *rows, uint32 row)
+result_of_row(const rb_cursor *rows, uint32 row)
 {
 	return rows->result == RB_RESULT_COUNTS ? rows->word[row]
 											: rows->word[row / 32] >> row % 32 & 1;
@@ -167,28 +167,28 @@ said_of_row(const rb_cursor *rows, uint32 row)
 
 /* Sums the results of rows with the same id. */
 static void
-sum_up(rb_cursor *rows)
+sum_results_of_shared_ids(rb_cursor *rows)
 {
-	rows->sum = alloc_run_array(rows, rows->numbers, sizeof *rows->sum);
+	rows->sum = allocate_aggregate_array(rows, rows->numbers, sizeof *rows->sum);
 	memset(rows->sum, 0, rows->numbers * sizeof *rows->sum);
 	for (uint32 i = 0; i < rows->side->nrows; i++)
 	{
 		if (i % 65536 == 0)
 			CHECK_FOR_INTERRUPTS();
-		rows->sum[rows->number[i]] += said_of_row(rows, i);
+		rows->sum[rows->number[i]] += result_of_row(rows, i);
 	}
 }
 
 /* Computes counts or matched rows. Returns false if that needs more memory than the limit. */
 static bool
-open_counts(rb_cursor *rows, rb_job *job)
+open_counts_in_memory(rb_cursor *rows, rb_job *job)
 {
 	job->answer = rows->result == RB_RESULT_COUNTS ? RB_COUNTS : RB_HITS;
 	if (!rb_aggregate_run_to_end(rows, job))
 		return false;
 	rows->word = rb_placement_words(&rows->run->placement);
 	if (rows->number != NULL)
-		sum_up(rows);
+		sum_results_of_shared_ids(rows);
 	return true;
 }
 
@@ -197,13 +197,13 @@ open_counts(rb_cursor *rows, rb_job *job)
  * rows, so the loop avoids unpredictable branches.
  */
 static size_t
-said_of_rows(rb_cursor *rows, uint32 from, uint32 to)
+write_results_of_rows(rb_cursor *rows, uint32 from, uint32 to)
 {
 	size_t n = 0;
 
 	for (uint32 row = from; row < to; row++)
 	{
-		const uint64 said = said_of_row(rows, row);
+		const uint64 said = result_of_row(rows, row);
 
 		rows->id[n] = rb_id_of(rows->side, row);
 		rows->said[n] = (int64) said;
@@ -214,12 +214,12 @@ said_of_rows(rb_cursor *rows, uint32 from, uint32 to)
 
 /* Writes the results of up to RB_SAID rows, each id once. */
 static size_t
-said_of_ids(rb_cursor *rows, uint32 from, uint32 to)
+write_results_of_ids(rb_cursor *rows, uint32 from, uint32 to)
 {
 	size_t n = 0;
 
 	for (uint32 row = from; row < to; row++)
-		if (is_first_of_id(rows, row) && rows->sum[rows->number[row]] != 0)
+		if (is_first_row_of_id(rows, row) && rows->sum[rows->number[row]] != 0)
 		{
 			rows->id[n] = rb_id_of(rows->side, row);
 			rows->said[n++] = (int64) rows->sum[rows->number[row]];
@@ -229,7 +229,7 @@ said_of_ids(rb_cursor *rows, uint32 from, uint32 to)
 
 /* Returns the next counts or matched rows. Returns false after the last one. */
 static bool
-next_counts(rb_cursor *rows, rb_block *block)
+next_block_of_counts(rb_cursor *rows, rb_block *block)
 {
 	*block = (rb_block){.red = rows->id, .blue = rows->said};
 	while (block->n == 0 && rows->row < rows->side->nrows)
@@ -238,8 +238,8 @@ next_counts(rb_cursor *rows, rb_block *block)
 
 		CHECK_FOR_INTERRUPTS();
 		rows->row += Min(rows->side->nrows - from, RB_SAID);
-		block->n = rows->sum == NULL ? said_of_rows(rows, from, rows->row)
-									 : said_of_ids(rows, from, rows->row);
+		block->n = rows->sum == NULL ? write_results_of_rows(rows, from, rows->row)
+									 : write_results_of_ids(rows, from, rows->row);
 	}
 	return block->n > 0;
 }
@@ -259,7 +259,7 @@ first_part_of_row(const rb_set *set, uint32 row)
  * rows keep their numbers, so that nothing is copied; otherwise they are numbered from 0.
  */
 static rb_set
-slice_of(const rb_set *set, uint32 from, uint32 to)
+slice_of_set(const rb_set *set, uint32 from, uint32 to)
 {
 	const uint32 part = first_part_of_row(set, from);
 	rb_set slice = *set;
@@ -282,7 +282,7 @@ slice_of(const rb_set *set, uint32 from, uint32 to)
 }
 
 static uint64
-bytes_of_pair(const rb_cursor *rows)
+bytes_of_grouped_pair(const rb_cursor *rows)
 {
 	return rows->side->nparts != rows->side->nrows || rows->other->nparts != rows->other->nrows
 			   ? GROUPED_BYTES + REMEMBERED_BYTES
@@ -294,7 +294,7 @@ bytes_of_pair(const rb_cursor *rows)
  * after `base`, or the next boundary if there is none.
  */
 static uint32
-whole_row(const rb_cursor *rows, uint32 part)
+end_of_whole_row(const rb_cursor *rows, uint32 part)
 {
 	const rb_set *set = rows->run->side[0].set;
 	const uint32 row = set->row_of == NULL ? part : set->row_of[part - 1];
@@ -311,9 +311,9 @@ whole_row(const rb_cursor *rows, uint32 part)
  * least one row.
  */
 static uint32
-rows_that_fit(const rb_cursor *rows, uint64 bytes)
+rows_whose_pairs_fit(const rb_cursor *rows, uint64 bytes)
 {
-	const uint64 most = bytes / bytes_of_pair(rows);
+	const uint64 most = bytes / bytes_of_grouped_pair(rows);
 	uint64 pairs = 0;
 	uint32 row = rows->base;
 
@@ -323,17 +323,17 @@ rows_that_fit(const rb_cursor *rows, uint64 bytes)
 			CHECK_FOR_INTERRUPTS();
 		pairs += rows->counts[row++];
 	}
-	return rows->of_parts ? whole_row(rows, row) : row;
+	return rows->of_parts ? end_of_whole_row(rows, row) : row;
 }
 
 /* Raises the ERROR that pairs do not fit in memory. */
 pg_noreturn static void
-raise_no_room(rb_cursor *rows, uint64 pairs)
+raise_pairs_exceed_memory(rb_cursor *rows, uint64 pairs)
 {
 	rb_error error = {RB_OVER_BUDGET, 0, rb_memory_limit(rows->run->memory), ""};
 
 	/* The first join has measured its own need. */
-	error.need = rb_memory_peak(rows->run->memory) + pairs * bytes_of_pair(rows);
+	error.need = rb_memory_peak(rows->run->memory) + pairs * bytes_of_grouped_pair(rows);
 	rb_raise(rows->run->join->function, RB_OVER_BUDGET, &error);
 }
 
@@ -342,7 +342,7 @@ raise_no_room(rb_cursor *rows, uint64 pairs)
  * estimate, so half of the remaining memory is reserved for it.
  */
 static uint64
-room_of_slice(const rb_cursor *rows)
+bytes_for_pairs_of_slice(const rb_cursor *rows)
 {
 	const uint64 limit = rb_memory_limit(rows->run->memory);
 	uint64 used = rb_memory_used(rows->run->memory) + rb_need_of_join(rows->run->parts);
@@ -356,9 +356,9 @@ room_of_slice(const rb_cursor *rows)
 
 /* Returns true if each row's pairs fit in memory, and all of them in a few slices. */
 static bool
-few_slices_suffice(const rb_cursor *rows)
+do_few_slices_suffice(const rb_cursor *rows)
 {
-	const uint64 most = room_of_slice(rows) / bytes_of_pair(rows);
+	const uint64 most = bytes_for_pairs_of_slice(rows) / bytes_of_grouped_pair(rows);
 	uint64 pairs = 0;
 
 	for (uint32 row = 0; row < rows->side->nrows; row++)
@@ -374,11 +374,11 @@ few_slices_suffice(const rb_cursor *rows)
 
 /*
  * Joins the next rows with the other side. In a self join, the slice also meets its own rows:
- * next_joined_group skips the row itself, and each pair of two rows of the slice is found from both
- * rows.
+ * next_group_of_joined_rows skips the row itself, and each pair of two rows of the slice is found
+ * from both rows.
  */
 static void
-join_slice(rb_cursor *rows)
+join_slice_of_rows(rb_cursor *rows)
 {
 	rb_job job;
 	uint64 room;
@@ -387,14 +387,14 @@ join_slice(rb_cursor *rows)
 	/* The rows must be in this process, because a slice points into a local array. */
 	rb_run_need_rows(rows->run, rows->of == RB_OF_BLUE ? rb_join_sides(rows->run->join) - 1 : 0);
 	rb_aggregate_sides(rows);
-	room = room_of_slice(rows);
+	room = bytes_for_pairs_of_slice(rows);
 	for (;;)
 	{
 		rb_aggregate_sides(rows);
 		job = rb_aggregate_job(rows);
 		job.answer = RB_GROUPS;
-		rows->end = rows_that_fit(rows, room);
-		rows->slice = slice_of(rows->side, rows->base, rows->end);
+		rows->end = rows_whose_pairs_fit(rows, room);
+		rows->slice = slice_of_set(rows->side, rows->base, rows->end);
 		job.of = rows->of == RB_OF_BLUE ? RB_OF_BLUE : RB_OF_RED;
 		if (rows->of == RB_OF_BLUE)
 			job.blue = &rows->slice;
@@ -406,8 +406,8 @@ join_slice(rb_cursor *rows)
 		if (rb_aggregate_run_to_end(rows, &job) &&
 			rb_placement_groups(&rows->run->placement, &rows->groups))
 			break;
-		if (rows->end == rows_that_fit(rows, 0))
-			raise_no_room(rows, rows->counts[rows->base]);
+		if (rows->end == rows_whose_pairs_fit(rows, 0))
+			raise_pairs_exceed_memory(rows, rows->counts[rows->base]);
 		room /= 2;
 	}
 	rows->run->ctx.stats.stage[RB_STAGE_EMIT].count = rows->emitted;
@@ -415,7 +415,7 @@ join_slice(rb_cursor *rows)
 
 /* Returns true if the ids of a set ascend with its rows. */
 static bool
-set_ids_ascend(const rb_set *set)
+do_aggregated_ids_ascend(const rb_set *set)
 {
 	bool ascend = set->nrows == 0 || rb_id_of(set, 0) <= rb_id_of(set, set->nrows - 1);
 
@@ -434,12 +434,12 @@ rb_groups_open(rb_cursor *rows, rb_job *job)
 	const uint32 n = rows->side->nrows;
 	const bool self = rb_join_sides(rows->run->join) == 1;
 	/*
-	 * A slice is a contiguous range of rows, but the rows of one id may be anywhere. In a self join,
-	 * slices do not distinguish the first row of a pair from the second.
+	 * A slice is a contiguous range of rows, but the rows of one id may be anywhere. In a self
+	 * join, slices do not distinguish the first row of a pair from the second.
 	 */
 	const bool may_slice = rows->number == NULL && (!self || rows->of == RB_OF_BOTH);
 
-	rows->ascending = set_ids_ascend(rows->other);
+	rows->ascending = do_aggregated_ids_ascend(rows->other);
 	job->answer = RB_GROUPS;
 	/* Without slices, counts are useless: let the join end as soon as its groups do not fit. */
 	job->whole = !may_slice;
@@ -454,10 +454,10 @@ rb_groups_open(rb_cursor *rows, rb_job *job)
 	if (!may_slice)
 		return false;
 	rows->emitted = rows->run->ctx.stats.stage[RB_STAGE_EMIT].count;
-	rows->counts = alloc_run_array(rows, n, sizeof *rows->counts);
+	rows->counts = allocate_aggregate_array(rows, n, sizeof *rows->counts);
 	memcpy(rows->counts, rb_placement_words(&rows->run->placement), n * sizeof *rows->counts);
 	rows->end = 0;
-	if (rows->of_parts || few_slices_suffice(rows))
+	if (rows->of_parts || do_few_slices_suffice(rows))
 		return true;
 	rb_free(rows->run->memory, (void **) &rows->counts);
 	return false;
@@ -465,7 +465,7 @@ rb_groups_open(rb_cursor *rows, rb_job *job)
 
 /* Orders ids; handles interrupts. */
 static int
-compare_ids(const void *x, const void *y)
+compare_grouped_ids(const void *x, const void *y)
 {
 	const int64 a = *(const int64 *) x;
 	const int64 b = *(const int64 *) y;
@@ -476,7 +476,7 @@ compare_ids(const void *x, const void *y)
 
 /* Makes room for n ids in the array, whose contents are kept. */
 static void
-reserve_array(rb_cursor *rows, uint64 n, int64 id)
+reserve_id_array(rb_cursor *rows, uint64 n, int64 id)
 {
 	const uint64 most = (MaxAllocSize - ARR_OVERHEAD_NONULLS(1)) / sizeof(int64);
 	uint64 room = Max(n, 2 * rows->room);
@@ -501,23 +501,23 @@ reserve_array(rb_cursor *rows, uint64 n, int64 id)
 }
 
 static int64 *
-ids_of_array(const rb_cursor *rows)
+ids_of_id_array(const rb_cursor *rows)
 {
 	return (int64 *) ((char *) rows->array + ARR_OVERHEAD_NONULLS(1));
 }
 
 /* Returns the array element for the i-th id; an array is filled in order for `id`. */
 static int64 *
-element_for(rb_cursor *rows, uint64 i, int64 id)
+id_array_element(rb_cursor *rows, uint64 i, int64 id)
 {
 	if (i >= rows->room)
-		reserve_array(rows, Max(i + 1, 64), id);
-	return ids_of_array(rows) + i;
+		reserve_id_array(rows, Max(i + 1, 64), id);
+	return ids_of_id_array(rows) + i;
 }
 
 /* Returns the finished array of n ids. */
 static Datum
-finish_array(rb_cursor *rows, uint64 n)
+finish_id_array(rb_cursor *rows, uint64 n)
 {
 	ArrayType *array = rows->array;
 
@@ -535,14 +535,15 @@ finish_array(rb_cursor *rows, uint64 n)
  * Leaves out the row `not_row`.
  */
 static Datum
-array_of(rb_cursor *rows, const uint32_t *member, uint64 n, uint32 not_row, int64 id)
+make_id_array_of_members(rb_cursor *rows, const uint32_t *member, uint64 n, uint32 not_row,
+						 int64 id)
 {
 	const rb_set *other = rows->other;
 	int64 *to;
 	int k = 0;
 
-	reserve_array(rows, n, id);
-	to = ids_of_array(rows);
+	reserve_id_array(rows, n, id);
+	to = ids_of_id_array(rows);
 	for (uint64 i = 0; i < n; i++)
 	{
 		if ((i + 1) % 65536 == 0)
@@ -551,8 +552,8 @@ array_of(rb_cursor *rows, const uint32_t *member, uint64 n, uint32 not_row, int6
 		k += member[i] != not_row;
 	}
 	if (!rows->ascending && k > 1)
-		qsort(to, k, sizeof *to, compare_ids);
-	return finish_array(rows, (uint64) k);
+		qsort(to, k, sizeof *to, compare_grouped_ids);
+	return finish_id_array(rows, (uint64) k);
 }
 
 uint64
@@ -568,7 +569,7 @@ rb_groups_of(const rb_cursor *rows, uint32 row, const uint32_t **member)
 
 /* Returns the next row whose group has members, among the joined rows. */
 static bool
-next_joined_group(rb_cursor *rows, Datum *values)
+next_group_of_joined_rows(rb_cursor *rows, Datum *values)
 {
 	const bool sliced = rows->counts != NULL;
 	const bool self = rb_join_sides(rows->run->join) == 1;
@@ -582,14 +583,15 @@ next_joined_group(rb_cursor *rows, Datum *values)
 
 		if (row % 65536 == 0)
 			CHECK_FOR_INTERRUPTS();
-		if (!is_first_of_id(rows, row) || (sliced && rows->counts[row] == 0))
+		if (!is_first_row_of_id(rows, row) || (sliced && rows->counts[row] == 0))
 			continue;
 		n = rb_groups_of(rows, row, &member);
 		if (n == 0)
 			continue;
 		id = rb_id_of(rows->side, row);
 		values[0] = Int64GetDatum(id);
-		values[1] = array_of(rows, member, n, sliced && self ? row : PG_UINT32_MAX, id);
+		values[1] =
+			make_id_array_of_members(rows, member, n, sliced && self ? row : PG_UINT32_MAX, id);
 		values[2] = Int64GetDatum(ARR_DIMS(rows->array)[0]);
 		return true;
 	}
@@ -602,14 +604,14 @@ rb_groups_more(rb_cursor *rows)
 	if (rows->end == rows->side->nrows)
 		return false;
 	rows->base = rows->end;
-	join_slice(rows);
+	join_slice_of_rows(rows);
 	return true;
 }
 
 static bool
-next_group(rb_cursor *rows, Datum *values)
+next_grouped_pairs(rb_cursor *rows, Datum *values)
 {
-	while (!next_joined_group(rows, values))
+	while (!next_group_of_joined_rows(rows, values))
 		if (!rb_groups_more(rows))
 			return false;
 	return true;
@@ -619,7 +621,7 @@ next_group(rb_cursor *rows, Datum *values)
 
 /* Opens the sort of ids, or of pairs of ids for groups. */
 static void
-begin_sort(rb_cursor *rows)
+begin_pair_sort(rb_cursor *rows)
 {
 	struct rb_sorting *s = rows->sorting;
 	AttrNumber columns[2] = {1, 2};
@@ -645,7 +647,7 @@ begin_sort(rb_cursor *rows)
 
 /* Puts an id, or a pair of ids, into the sort. */
 static void
-put_pair(struct rb_sorting *s, TupleTableSlot *pair, int64 id, int64 other)
+append_pair_to_sort(struct rb_sorting *s, TupleTableSlot *pair, int64 id, int64 other)
 {
 	if (pair == NULL)
 	{
@@ -662,7 +664,7 @@ put_pair(struct rb_sorting *s, TupleTableSlot *pair, int64 id, int64 other)
 
 /* Puts all pairs of the join into the sort. */
 static void
-put_pairs_to_sort(rb_cursor *rows)
+append_all_pairs_to_sort(rb_cursor *rows)
 {
 	struct rb_sorting *s = rows->sorting;
 	TupleTableSlot *pair = NULL;
@@ -674,9 +676,9 @@ put_pairs_to_sort(rb_cursor *rows)
 		for (size_t i = 0; i < block.n; i++)
 		{
 			if (rows->of != RB_OF_BLUE)
-				put_pair(s, pair, block.red[i], block.blue[i]);
+				append_pair_to_sort(s, pair, block.red[i], block.blue[i]);
 			if (rows->of != RB_OF_RED)
-				put_pair(s, pair, block.blue[i], block.red[i]);
+				append_pair_to_sort(s, pair, block.blue[i], block.red[i]);
 		}
 	if (pair != NULL)
 		ExecDropSingleTupleTableSlot(pair);
@@ -684,7 +686,7 @@ put_pairs_to_sort(rb_cursor *rows)
 
 /* Reads the next pair into (s->id, s->other) and sets s->any. */
 static void
-get_pair(struct rb_sorting *s)
+read_sorted_pair(struct rb_sorting *s)
 {
 	Datum id;
 	bool null;
@@ -705,17 +707,17 @@ get_pair(struct rb_sorting *s)
 
 /* Runs the join and sorts its pairs. */
 static void
-open_sorted(rb_cursor *rows, rb_job *job)
+open_aggregate_by_sort(rb_cursor *rows, rb_job *job)
 {
 	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(rows));
 
 	rows->sorting = palloc0(sizeof *rows->sorting);
-	begin_sort(rows);
+	begin_pair_sort(rows);
 	job->answer = RB_PAIRS;
 	rb_run_start(rows->run, job);
-	put_pairs_to_sort(rows);
+	append_all_pairs_to_sort(rows);
 	tuplesort_performsort(rows->sorting->sort);
-	get_pair(rows->sorting);
+	read_sorted_pair(rows->sorting);
 	MemoryContextSwitchTo(old);
 }
 
@@ -738,7 +740,7 @@ rb_aggregate_close(rb_cursor *rows)
  * rows->array.
  */
 static bool
-next_run(rb_cursor *rows, int64 *id, uint64 *n)
+next_run_of_sorted_pairs(rb_cursor *rows, int64 *id, uint64 *n)
 {
 	struct rb_sorting *s = rows->sorting;
 
@@ -756,9 +758,9 @@ next_run(rb_cursor *rows, int64 *id, uint64 *n)
 		if (*n % 65536 == 65535)
 			CHECK_FOR_INTERRUPTS();
 		if (s->slot != NULL)
-			*element_for(rows, *n, s->id) = s->other;
+			*id_array_element(rows, *n, s->id) = s->other;
 		(*n)++;
-		get_pair(s);
+		read_sorted_pair(s);
 	} while (s->any && s->id == *id);
 	return true;
 }
@@ -770,7 +772,7 @@ next_sorted_counts(rb_cursor *rows, rb_block *block)
 	uint64 n;
 
 	*block = (rb_block){.red = rows->id, .blue = rows->said};
-	while (block->n < RB_SAID && next_run(rows, &rows->id[block->n], &n))
+	while (block->n < RB_SAID && next_run_of_sorted_pairs(rows, &rows->id[block->n], &n))
 		rows->said[block->n++] = (int64) (rows->result == RB_RESULT_HITS ? 1 : n);
 	return block->n > 0;
 }
@@ -782,10 +784,10 @@ next_sorted_group(rb_cursor *rows, Datum *values)
 	int64 id;
 	uint64 n;
 
-	if (!next_run(rows, &id, &n))
+	if (!next_run_of_sorted_pairs(rows, &id, &n))
 		return false;
 	values[0] = Int64GetDatum(id);
-	values[1] = finish_array(rows, n);
+	values[1] = finish_id_array(rows, n);
 	values[2] = Int64GetDatum((int64) n);
 	return true;
 }
@@ -797,7 +799,7 @@ next_sorted_group(rb_cursor *rows, Datum *values)
  * than the limit.
  */
 static bool
-open_in_memory(rb_cursor *rows)
+open_aggregate_in_memory(rb_cursor *rows)
 {
 	const int last = rb_join_sides(rows->run->join) - 1;
 	const int mine = rows->of == RB_OF_BLUE ? last : 0;
@@ -807,10 +809,11 @@ open_in_memory(rb_cursor *rows)
 	if (rows->result == RB_RESULT_GROUPS)
 		rb_run_need_ids(rows->run, last - mine);
 	rb_aggregate_sides(rows);
-	number_ids(rows, mine);
+	number_shared_ids(rows, mine);
 	job = rb_run_job(rows->run);
 	job.of = rows->of;
-	return rows->result == RB_RESULT_GROUPS ? rb_groups_open(rows, &job) : open_counts(rows, &job);
+	return rows->result == RB_RESULT_GROUPS ? rb_groups_open(rows, &job)
+											: open_counts_in_memory(rows, &job);
 }
 
 void
@@ -820,23 +823,25 @@ rb_aggregate_open(rb_cursor *rows)
 
 	if (!rb_spill_has_begun(rows->run->spill))
 	{
-		if (open_in_memory(rows))
+		if (open_aggregate_in_memory(rows))
 			return;
 		rb_placement_stop(&rows->run->placement);
 		rb_free(rows->run->memory, (void **) &rows->number);
 	}
 	job = rb_run_job(rows->run);
-	open_sorted(rows, &job);
+	open_aggregate_by_sort(rows, &job);
 }
 
 bool
 rb_aggregate_next_block(rb_cursor *rows, rb_block *block)
 {
-	return rows->sorting != NULL ? next_sorted_counts(rows, block) : next_counts(rows, block);
+	return rows->sorting != NULL ? next_sorted_counts(rows, block)
+								 : next_block_of_counts(rows, block);
 }
 
 bool
 rb_aggregate_next_group(rb_cursor *rows, Datum *values)
 {
-	return rows->sorting != NULL ? next_sorted_group(rows, values) : next_group(rows, values);
+	return rows->sorting != NULL ? next_sorted_group(rows, values)
+								 : next_grouped_pairs(rows, values);
 }

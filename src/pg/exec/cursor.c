@@ -132,7 +132,7 @@ rb_column_type(const FuncExpr *call, const rb_row_shape *shape, int i)
 
 /* Returns a text that lives until the process ends. */
 static Datum
-lasting_text(text **kept, const char *name)
+make_text_for_process(text **kept, const char *name)
 {
 	if (*kept == NULL)
 	{
@@ -146,12 +146,12 @@ lasting_text(text **kept, const char *name)
 
 /* Returns the side of a point as text, from the payload of RB_RAY_PARITY. */
 static Datum
-side_name(uint64 payload)
+text_of_point_side(uint64 payload)
 {
 	static text *names[2];
 	const bool on = (payload & RB_PAYLOAD(RB_RAY_PARITY_OF(0, 1))) != 0;
 
-	return lasting_text(&names[on], on ? "boundary" : "inside");
+	return make_text_for_process(&names[on], on ? "boundary" : "inside");
 }
 
 /* Returns the name of a relation of two solids as text. */
@@ -165,12 +165,12 @@ name_of_solids_relation(uint64 payload)
 										[RB_SOLIDS_EQUAL] = "equal"};
 	static text *texts[lengthof(names)];
 
-	return lasting_text(&texts[payload], names[payload]);
+	return make_text_for_process(&texts[payload], names[payload]);
 }
 
 /* Returns the reason for a solid's fault, or null if it has none. */
 static Datum
-reason_of(const rb_solid_report *report, bool *null)
+reason_of_solid_fault(const rb_solid_report *report, bool *null)
 {
 	char reason[RB_SOLID_REASON];
 
@@ -180,7 +180,7 @@ reason_of(const rb_solid_report *report, bool *null)
 }
 
 static Datum
-coordinate_of(const rb_solid_report *report, int axis, bool *null)
+coordinate_of_solid_fault(const rb_solid_report *report, int axis, bool *null)
 {
 	double at[3] = {0, 0, 0};
 
@@ -190,7 +190,7 @@ coordinate_of(const rb_solid_report *report, int axis, bool *null)
 
 /* Returns one value of a solid's report. */
 static Datum
-solid_value(const rb_solid_report *report, rb_value value, bool *null)
+value_of_solid_report(const rb_solid_report *report, rb_value value, bool *null)
 {
 	const bool unread = report->fault == RB_SOLID_UNREADABLE;
 
@@ -214,9 +214,9 @@ solid_value(const rb_solid_report *report, rb_value value, bool *null)
 		case RB_VALUE_X:
 		case RB_VALUE_Y:
 		case RB_VALUE_Z:
-			return coordinate_of(report, value - RB_VALUE_X, null);
+			return coordinate_of_solid_fault(report, value - RB_VALUE_X, null);
 		default:
-			return reason_of(report, null);
+			return reason_of_solid_fault(report, null);
 	}
 }
 
@@ -227,14 +227,14 @@ rb_value_build(const rb_block *block, rb_value value, size_t i, bool *null)
 
 	*null = false;
 	if (value == RB_VALUE_SIDE)
-		return side_name(block->payload[i]);
+		return text_of_point_side(block->payload[i]);
 	if (value == RB_VALUE_RELATION)
 		return name_of_solids_relation(block->payload[i]);
 	if (value < RB_VALUE_SOLID || value > RB_VALUE_Z)
 		return rb_value_in(block, value, i);
 	rb_solid_of_words(&report, block->payload + i * block->words);
 	if (value != RB_VALUE_SOLID)
-		return solid_value(&report, value, null);
+		return value_of_solid_report(&report, value, null);
 	*null = report.why == RB_GEOMETRY_NULL_ID || report.why == RB_GEOMETRY_NO_ID;
 	return Int64GetDatum(block->red[i]);
 }
@@ -245,7 +245,7 @@ rb_value_build(const rb_block *block, rb_value value, size_t i, bool *null)
  * Returns a column of a block as a bytea value. The column has space for the header in front of it.
  */
 static Datum
-pack_column(int64 *ids, size_t n)
+pack_block_column(int64 *ids, size_t n)
 {
 	bytea *packed = (bytea *) ((char *) ids - VARHDRSZ);
 
@@ -259,15 +259,15 @@ pack_column(int64 *ids, size_t n)
 
 /* Returns the next block of pairs as two packed columns. */
 static bool
-next_packed(rb_cursor *rows, Datum *values)
+next_block_as_packed_columns(rb_cursor *rows, Datum *values)
 {
 	rb_block block;
 
 	if (!rb_run_next(rows->run, &block))
 		return false;
 	values[0] = Int32GetDatum((int32) block.n);
-	values[1] = pack_column(block.red, block.n);
-	values[2] = pack_column(block.blue, block.n);
+	values[1] = pack_block_column(block.red, block.n);
+	values[2] = pack_block_column(block.blue, block.n);
 	return true;
 }
 
@@ -345,6 +345,6 @@ rb_cursor_next_row(rb_cursor *rows, Datum *values)
 		case RB_RESULT_SPANS:
 			return rb_shapes_next(rows, values);
 		default:
-			return next_packed(rows, values);
+			return next_block_as_packed_columns(rows, values);
 	}
 }

@@ -27,7 +27,7 @@
 #define RB_WAIT_MS 20
 
 static void
-close_at_end(void *run)
+close_run_at_end(void *run)
 {
 	rb_run_close(run);
 }
@@ -36,7 +36,7 @@ close_at_end(void *run)
 
 /* Returns true if a row of either side has several parts. */
 static bool
-has_parts(const rb_join_run *run)
+has_rows_of_several_parts(const rb_join_run *run)
 {
 	for (int i = 0; i < rb_join_sides(run->join); i++)
 		if (run->side[i].parts != run->side[i].rows)
@@ -46,7 +46,7 @@ has_parts(const rb_join_run *run)
 
 /* Returns true if the call names a column that groups rows into solids. */
 static bool
-has_objects(const rb_join_run *run, rb_solid_side of)
+has_object_column(const rb_join_run *run, rb_solid_side of)
 {
 	const int side = of == RB_SOLID_OF_RED ? 0 : rb_join_sides(run->join) - 1;
 
@@ -67,15 +67,15 @@ rb_run_error(const rb_join_run *run)
 
 	/* If the call already groups rows into solids, do not suggest it. */
 	if (error.status == RB_BAD_SOLID &&
-		has_objects(run, (rb_solid_side) (error.limit & RB_SOLID_SIDE)))
+		has_object_column(run, (rb_solid_side) (error.limit & RB_SOLID_SIDE)))
 		error.limit &= ~(uint64) RB_SOLID_TOGETHER;
 	/* An error with a text already states the amount. */
 	if (error.status != RB_OVER_BUDGET || error.text[0] != '\0')
 		return error;
-	if (run->need <= error.limit && !has_parts(run))
+	if (run->need <= error.limit && !has_rows_of_several_parts(run))
 		error.need += error.need / 2;
 	error.need = Max(error.need, run->need);
-	if (has_parts(run))
+	if (has_rows_of_several_parts(run))
 		error.need *= 2;
 	return error;
 }
@@ -105,7 +105,7 @@ raise_run_failure(const rb_join_run *run, rb_status status)
  * tile.
  */
 static bool
-can_spill(const rb_join *join, const rb_call_args *call, uint64 limit)
+can_run_spill(const rb_join *join, const rb_call_args *call, uint64 limit)
 {
 	if (rb_join_has_solids(join) || rb_join_is_nearest(join) || rb_join_is_within_rows(join) ||
 		limit < rb_need_of_join_on(1, 0) + LEAST_ROOM)
@@ -119,7 +119,7 @@ can_spill(const rb_join *join, const rb_call_args *call, uint64 limit)
 
 /* Replaces the sides with those of the next tile. Callable from any thread. */
 static rb_status
-load_next_tile(rb_join_run *run)
+load_sides_of_next_tile(rb_join_run *run)
 {
 	const double start = rb_now_ms();
 	const rb_set *set[2] = {NULL, NULL};
@@ -152,12 +152,12 @@ load_next_tile(rb_join_run *run)
  * Replaces the sides with those of the next tile, and splits the tile if it does not fit in memory.
  */
 static rb_status
-load_next_tile_that_fits(rb_join_run *run)
+load_sides_of_tile_that_fits(rb_join_run *run)
 {
 	rb_status status;
 
 	do
-		status = load_next_tile(run);
+		status = load_sides_of_next_tile(run);
 	while (status == RB_OVER_BUDGET && rb_spill_cut_again(run->spill));
 	rb_spill_report_blocks(run->spill);
 	return status;
@@ -165,7 +165,7 @@ load_next_tile_that_fits(rb_join_run *run)
 
 /* Partitions the spilled rows into tiles, and reads the first one. */
 static void
-cut_tiles(rb_join_run *run)
+cut_spilled_rows_into_tiles(rb_join_run *run)
 {
 	const uint64 limit = rb_memory_limit(run->memory);
 	const rb_kind kind[2] = {run->side[0].kind, run->side[1].kind};
@@ -174,7 +174,7 @@ cut_tiles(rb_join_run *run)
 	while (run->ctx.threads > 1 && rb_need_of_join_on(run->ctx.threads, 0) > limit / THREADS_SHARE)
 		run->ctx.threads--;
 	rb_spill_cut(run->spill, kind, run->side[0].srid, &run->call.tile);
-	status = load_next_tile_that_fits(run);
+	status = load_sides_of_tile_that_fits(run);
 	if (status != RB_OK)
 		raise_run_failure(run, status);
 }
@@ -183,7 +183,7 @@ cut_tiles(rb_join_run *run)
 
 /* Reads the sides into sets and records their statistics. */
 static void
-read_sides(rb_join_run *run)
+read_sides_of_run(rb_join_run *run)
 {
 	const double start = rb_now_ms();
 	const int sides = rb_join_sides(run->join);
@@ -205,7 +205,7 @@ read_sides(rb_join_run *run)
 	}
 	run->ctx.threads = rb_threads(run->parts);
 	if (rb_spill_has_begun(run->spill))
-		cut_tiles(run);
+		cut_spilled_rows_into_tiles(run);
 	run->ctx.stats.stage[RB_STAGE_READ].count = rows;
 	run->ctx.stats.stage[RB_STAGE_READ].ms = rb_now_ms() - start;
 }
@@ -231,7 +231,7 @@ struct rb_refused_rows
  * returns false.
  */
 static bool
-next_refused_rows(rb_join_run *run, rb_block *block)
+next_block_of_refused_rows(rb_join_run *run, rb_block *block)
 {
 	struct rb_refused_rows *rows = run->refused;
 	const rb_side_data *side = &run->side[0];
@@ -267,7 +267,7 @@ next_refused_rows(rb_join_run *run, rb_block *block)
 /* ---- remote sides ---- */
 
 static rb_moment
-moment_now(void)
+moment_of_active_snapshot(void)
 {
 	Snapshot snapshot = GetActiveSnapshot();
 
@@ -275,7 +275,7 @@ moment_now(void)
 }
 
 static bool
-is_here(const rb_join_run *run)
+are_sides_in_this_process(const rb_join_run *run)
 {
 	return !run->side[0].set->elsewhere &&
 		   (run->side[1].set == NULL || !run->side[1].set->elsewhere);
@@ -283,7 +283,7 @@ is_here(const rb_join_run *run)
 
 /* Replaces the set of a side with a local one, and remembers the first set. */
 static void
-replace_set(rb_join_run *run, int i, const rb_set *set)
+replace_set_of_side(rb_join_run *run, int i, const rb_set *set)
 {
 	const rb_set *before = run->side[i].set;
 
@@ -299,7 +299,7 @@ replace_set(rb_join_run *run, int i, const rb_set *set)
 
 /* Raises the ERROR that a cached table was evicted during the join. */
 pg_noreturn static void
-raise_gone(rb_join_run *run)
+raise_evicted_table(rb_join_run *run)
 {
 	CHECK_FOR_INTERRUPTS();
 	ereport(ERROR, (errcode(ERRCODE_OPERATOR_INTERVENTION),
@@ -313,7 +313,7 @@ raise_gone(rb_join_run *run)
 void
 rb_run_need_rows(rb_join_run *run, int i)
 {
-	const rb_moment now = moment_now();
+	const rb_moment now = moment_of_active_snapshot();
 	const rb_set *before = run->side[i].set;
 	const rb_set *set;
 
@@ -321,7 +321,7 @@ rb_run_need_rows(rb_join_run *run, int i)
 		return;
 	if (memcmp(&now, &run->moment, sizeof now) != 0 ||
 		!rb_side_cache_is_same_table(run->side[i].look))
-		raise_gone(run);
+		raise_evicted_table(run);
 	/* Return the memory that was charged for the remote set. */
 	if (before->view != NULL)
 		rb_view_uncount(run->memory, before);
@@ -331,9 +331,9 @@ rb_run_need_rows(rb_join_run *run, int i)
 	if (set->nrows != before->nrows || set->nparts != before->nparts)
 	{
 		rb_set_release(&set);
-		raise_gone(run);
+		raise_evicted_table(run);
 	}
-	replace_set(run, i, set);
+	replace_set_of_side(run, i, set);
 }
 
 void
@@ -369,9 +369,9 @@ rb_run_read(const rb_join *join, const rb_call_args *call, MemoryContext context
 
 	run->join = join;
 	run->call = *call;
-	run->moment = moment_now();
+	run->moment = moment_of_active_snapshot();
 	run->user = GetUserId();
-	rb_cleanup_register(&run->open, context, close_at_end, run);
+	rb_cleanup_register(&run->open, context, close_run_at_end, run);
 
 	rb_placement_prepare(join->function, call->source, rb_join_sides(join));
 	rb_memory_set_idle(limit);
@@ -379,7 +379,7 @@ rb_run_read(const rb_join *join, const rb_call_args *call, MemoryContext context
 	rb_settings_apply(&run->ctx, run->memory);
 	run->progress = rb_progress_begin(join->function);
 	rb_placement_init(&run->placement, join->function, context, &run->ctx, run->progress);
-	if (by_tiles && can_spill(join, call, limit))
+	if (by_tiles && can_run_spill(join, call, limit))
 	{
 		const char *const name[2] = {call->source[0].side, call->source[1].side};
 
@@ -388,7 +388,7 @@ rb_run_read(const rb_join *join, const rb_call_args *call, MemoryContext context
 	}
 
 	around = rb_progress_reading(run->progress);
-	read_sides(run);
+	read_sides_of_run(run);
 	if (join->predicate == RB_VALIDITY && run->side[0].nrefused > 0)
 		run->refused = MemoryContextAllocZero(context, sizeof *run->refused);
 	rb_progress_reading(around);
@@ -418,7 +418,7 @@ rb_run_job(const rb_join_run *run)
  * run->placement.note.
  */
 static bool
-join_there(rb_join_run *run, rb_device_choice device)
+submit_join_to_worker(rb_join_run *run, rb_device_choice device)
 {
 	rb_submission order = {.device = device, .job = &run->job};
 	rb_side_data *red = &run->side[0];
@@ -450,7 +450,8 @@ join_there(rb_join_run *run, rb_device_choice device)
 void
 rb_run_start(rb_join_run *run, const rb_job *job)
 {
-	bool kept = !is_here(run) || run->side[0].keep != NULL || run->side[1].keep != NULL;
+	bool kept =
+		!are_sides_in_this_process(run) || run->side[0].keep != NULL || run->side[1].keep != NULL;
 	rb_device_choice device = RB_ON_PROCESSOR;
 	rb_status status;
 
@@ -467,22 +468,24 @@ rb_run_start(rb_join_run *run, const rb_job *job)
 	 */
 	if (run->join->predicate != RB_VALIDITY && !rb_join_is_nearest(run->join) &&
 		rb_placement_wants_join(&run->placement, run->parts))
-		device = is_here(run) || run->placement.demanded ? RB_ON_DEVICE : RB_ON_DEVICE_OR_PROCESSOR;
+		device = are_sides_in_this_process(run) || run->placement.demanded
+					 ? RB_ON_DEVICE
+					 : RB_ON_DEVICE_OR_PROCESSOR;
 	if (kept || device != RB_ON_PROCESSOR)
 	{
 		char why_processor[sizeof run->placement.note];
 
 		strlcpy(why_processor, run->placement.note, sizeof why_processor);
-		if (join_there(run, device))
+		if (submit_join_to_worker(run, device))
 			return;
-		kept = !is_here(run);
+		kept = !are_sides_in_this_process(run);
 		for (int i = 0; i < rb_join_sides(run->join); i++)
 			rb_run_need_rows(run, i);
 		/*
 		 * If the cache entry was evicted or the worker that held it ended, the current worker can
 		 * still get the rows.
 		 */
-		if (kept && device != RB_ON_PROCESSOR && join_there(run, device))
+		if (kept && device != RB_ON_PROCESSOR && submit_join_to_worker(run, device))
 		{
 			strlcpy(run->placement.note, why_processor, sizeof why_processor);
 			return;
@@ -503,13 +506,13 @@ rb_run_wait(rb_join_run *run, int wait_ms, rb_block *block)
 	rb_placement *placement = &run->placement;
 	rb_status status = rb_placement_next(placement, wait_ms, block);
 
-	if (rb_placement_can_take_over(placement, status) && is_here(run))
+	if (rb_placement_can_take_over(placement, status) && are_sides_in_this_process(run))
 		status = rb_placement_take_over(placement);
-	if (status == RB_END && run->refused != NULL && next_refused_rows(run, block))
+	if (status == RB_END && run->refused != NULL && next_block_of_refused_rows(run, block))
 		status = RB_OK;
 	if (status == RB_END && run->here)
 	{
-		status = load_next_tile(run);
+		status = load_sides_of_next_tile(run);
 		if (status == RB_OK)
 			status = rb_placement_run_here(placement);
 	}
@@ -518,7 +521,7 @@ rb_run_wait(rb_join_run *run, int wait_ms, rb_block *block)
 
 /* Notes for each side whether the worker had no room to cache it. */
 static void
-note_not_kept(rb_join_run *run)
+note_sides_not_cached(rb_join_run *run)
 {
 	const rb_remote *remote = run->placement.remote;
 
@@ -529,14 +532,14 @@ note_not_kept(rb_join_run *run)
 
 /* Starts the join of the next tile. Returns false if there is none. */
 static bool
-start_tile(rb_join_run *run)
+start_join_of_next_tile(rb_join_run *run)
 {
 	rb_status status;
 	rb_job job;
 
 	if (!rb_spill_has_begun(run->spill))
 		return false;
-	status = load_next_tile_that_fits(run);
+	status = load_sides_of_tile_that_fits(run);
 	if (status == RB_END)
 		return false;
 	if (status != RB_OK)
@@ -548,7 +551,7 @@ start_tile(rb_join_run *run)
 
 /* Spills the sides, which fit in memory alone but not together with their join. */
 static void
-spill_sets(rb_join_run *run)
+spill_sets_of_sides(rb_join_run *run)
 {
 	rb_spill_begin(run->spill);
 	for (int i = 0; i < rb_join_sides(run->join); i++)
@@ -572,7 +575,7 @@ spill_sets(rb_join_run *run)
  * false if pairs have been returned already, or if the join cannot be restarted.
  */
 static bool
-start_smaller(rb_join_run *run, rb_status status)
+restart_join_in_tiles(rb_join_run *run, rb_status status)
 {
 	rb_job job;
 
@@ -582,9 +585,9 @@ start_smaller(rb_join_run *run, rb_status status)
 	rb_placement_stop(&run->placement);
 	rb_forget_failure(&run->ctx);
 	if (rb_spill_has_begun(run->spill))
-		return rb_spill_cut_again(run->spill) && start_tile(run);
-	spill_sets(run);
-	cut_tiles(run);
+		return rb_spill_cut_again(run->spill) && start_join_of_next_tile(run);
+	spill_sets_of_sides(run);
+	cut_spilled_rows_into_tiles(run);
 	job = run->job;
 	rb_run_start(run, &job);
 	return true;
@@ -599,7 +602,7 @@ rb_run_next(rb_join_run *run, rb_block *block)
 
 		CHECK_FOR_INTERRUPTS();
 		status = rb_run_wait(run, RB_WAIT_MS, block);
-		if (rb_placement_can_take_over(&run->placement, status) && !is_here(run))
+		if (rb_placement_can_take_over(&run->placement, status) && !are_sides_in_this_process(run))
 		{
 			for (int i = 0; i < rb_join_sides(run->join); i++)
 				rb_run_need_rows(run, i);
@@ -607,13 +610,13 @@ rb_run_next(rb_join_run *run, rb_block *block)
 		}
 		if (status == RB_END)
 		{
-			note_not_kept(run);
-			if (start_tile(run))
+			note_sides_not_cached(run);
+			if (start_join_of_next_tile(run))
 				continue;
 			rb_run_report_skipped(run);
 			return false;
 		}
-		if (status != RB_OK && !start_smaller(run, status))
+		if (status != RB_OK && !restart_join_in_tiles(run, status))
 		{
 			if (status != RB_OVER_BUDGET || !run->may_give_up)
 				raise_run_failure(run, status);

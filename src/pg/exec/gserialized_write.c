@@ -13,7 +13,7 @@
 #define RB_WRITE_BOX 0x04
 
 static void
-write_bytes(rb_writer *w, const void *bytes, Size n)
+write_geometry_bytes(rb_writer *w, const void *bytes, Size n)
 {
 	if (n > w->cap - w->n)
 	{
@@ -39,8 +39,8 @@ rb_write_begin(rb_writer *w, const char *function, int32 srid, bool has_z)
 	*w = (rb_writer){.function = function, .dims = 2 + has_z, .cap = 256};
 	w->bytes = palloc(w->cap);
 	w->n = VARHDRSZ;
-	write_bytes(w, head, sizeof head);
-	write_bytes(w, box, 2 * sizeof(float) * w->dims);
+	write_geometry_bytes(w, head, sizeof head);
+	write_geometry_bytes(w, box, 2 * sizeof(float) * w->dims);
 	for (int k = 0; k < 3; k++)
 	{
 		w->low[k] = INFINITY;
@@ -51,8 +51,8 @@ rb_write_begin(rb_writer *w, const char *function, int32 srid, bool has_z)
 void
 rb_write_node(rb_writer *w, uint32 type, uint32 count)
 {
-	write_bytes(w, &type, sizeof type);
-	write_bytes(w, &count, sizeof count);
+	write_geometry_bytes(w, &type, sizeof type);
+	write_geometry_bytes(w, &count, sizeof count);
 }
 
 /*
@@ -60,19 +60,19 @@ rb_write_node(rb_writer *w, uint32 type, uint32 count)
  * repeats the first.
  */
 static void
-write_rings(rb_writer *w, const uint32 *sizes, uint32 n)
+write_ring_sizes(rb_writer *w, const uint32 *sizes, uint32 n)
 {
 	const uint32 padding = 0;
 
-	write_bytes(w, sizes, n * sizeof *sizes);
+	write_geometry_bytes(w, sizes, n * sizeof *sizes);
 	if (n % 2 == 1)
-		write_bytes(w, &padding, sizeof padding);
+		write_geometry_bytes(w, &padding, sizeof padding);
 }
 
 void
 rb_write_point(rb_writer *w, const double *at)
 {
-	write_bytes(w, at, sizeof(double) * w->dims);
+	write_geometry_bytes(w, at, sizeof(double) * w->dims);
 	for (int k = 0; k < w->dims; k++)
 	{
 		w->low[k] = Min(w->low[k], at[k]);
@@ -81,7 +81,7 @@ rb_write_point(rb_writer *w, const double *at)
 }
 
 static float
-float_below(double x)
+round_to_float_below(double x)
 {
 	float f = x < -FLT_MAX ? -FLT_MAX : x > FLT_MAX ? FLT_MAX : (float) x;
 
@@ -89,9 +89,9 @@ float_below(double x)
 }
 
 static float
-float_above(double x)
+round_to_float_above(double x)
 {
-	return -float_below(-x);
+	return -round_to_float_below(-x);
 }
 
 Datum
@@ -101,7 +101,7 @@ rb_write_end(rb_writer *w)
 
 	for (int k = 0; k < w->dims; k++)
 	{
-		const float ends[2] = {float_below(w->low[k]), float_above(w->high[k])};
+		const float ends[2] = {round_to_float_below(w->low[k]), round_to_float_above(w->high[k])};
 
 		memcpy(box + k * sizeof ends, ends, sizeof ends);
 	}
@@ -121,21 +121,21 @@ rb_write_end(rb_writer *w)
 /* ---- intersections ---- */
 
 static void
-write_points(rb_writer *w, const double *corners, uint32 from, uint32 to)
+write_geometry_points(rb_writer *w, const double *corners, uint32 from, uint32 to)
 {
 	for (uint32 i = from; i < to; i++)
 		rb_write_point(w, corners + 3 * (Size) i);
 }
 
 static void
-write_line(rb_writer *w, const rb_intersection *s, uint32 i)
+write_geometry_line(rb_writer *w, const rb_intersection *s, uint32 i)
 {
 	rb_write_node(w, RB_TYPE_LINE, s->line[i + 1] - s->line[i]);
-	write_points(w, s->line_corners, s->line[i], s->line[i + 1]);
+	write_geometry_points(w, s->line_corners, s->line[i], s->line[i + 1]);
 }
 
 static void
-write_polygon(rb_writer *w, const rb_intersection *s, uint32 i)
+write_geometry_polygon(rb_writer *w, const rb_intersection *s, uint32 i)
 {
 	const uint32 first = s->polygon[i], n = s->polygon[i + 1] - first;
 	uint32 *sizes = palloc(n * sizeof *sizes);
@@ -143,8 +143,8 @@ write_polygon(rb_writer *w, const rb_intersection *s, uint32 i)
 	for (uint32 k = 0; k < n; k++)
 		sizes[k] = s->ring[first + k + 1] - s->ring[first + k];
 	rb_write_node(w, RB_TYPE_POLYGON, n);
-	write_rings(w, sizes, n);
-	write_points(w, s->ring_corners, s->ring[first], s->ring[first + n]);
+	write_ring_sizes(w, sizes, n);
+	write_geometry_points(w, s->ring_corners, s->ring[first], s->ring[first + n]);
 	pfree(sizes);
 }
 
@@ -169,8 +169,8 @@ rb_write_shape(const rb_intersection *s, const char *function, int32 srid, bool 
 		rb_write_point(&w, s->points + 3 * (Size) i);
 	}
 	for (uint32 i = 0; i < s->nlines; i++)
-		write_line(&w, s, i);
+		write_geometry_line(&w, s, i);
 	for (uint32 i = 0; i < s->npolygons; i++)
-		write_polygon(&w, s, i);
+		write_geometry_polygon(&w, s, i);
 	return rb_write_end(&w);
 }

@@ -67,7 +67,7 @@ typedef struct rb_shaping
 
 
 static void
-stop_shaping(void *arg)
+stop_intersection_work(void *arg)
 {
 	rb_helper_end(&((rb_shaping *) arg)->aside);
 }
@@ -82,8 +82,7 @@ typedef enum much
 
 /* Runs work of the core on the helper thread, or here if it is short. */
 static void
-run_on_helper_thread(rb_cursor *rows, rb_status (*what)(void *), void *arg, rb_context *ctx,
-					 much takes)
+run_shaping_work(rb_cursor *rows, rb_status (*what)(void *), void *arg, rb_context *ctx, much takes)
 {
 	rb_shaping *s = rows->shaping;
 	rb_status status;
@@ -102,7 +101,7 @@ run_on_helper_thread(rb_cursor *rows, rb_status (*what)(void *), void *arg, rb_c
 
 /* Materializes delta sets. */
 static rb_status
-materialize_sides(void *arg)
+materialize_sides_for_shapes(void *arg)
 {
 	rb_join_run *run = arg;
 
@@ -116,7 +115,7 @@ materialize_sides(void *arg)
 
 /* Prepares the tile test for pairs of rows, because a join of parts does not test them. */
 static rb_status
-make_tile(void *arg)
+prepare_tile_of_intersections(void *arg)
 {
 	rb_cursor *rows = arg;
 	rb_job job = rb_run_job(rows->run);
@@ -127,14 +126,14 @@ make_tile(void *arg)
 
 /* Prepares the join. Makes all parts of both sides available in this process. */
 static void
-prepare_shapes(rb_cursor *rows, MemoryContext context)
+prepare_shapes_of_join(rb_cursor *rows, MemoryContext context)
 {
 	rb_shaping *s = MemoryContextAllocZero(context, sizeof *s);
 	rb_join_run *run = rows->run;
 
 	rows->of_parts = true;
 	rows->shaping = s;
-	run->stop_taker = stop_shaping;
+	run->stop_taker = stop_intersection_work;
 	run->taker = s;
 	for (int i = 0; i < 2; i++)
 	{
@@ -142,9 +141,9 @@ prepare_shapes(rb_cursor *rows, MemoryContext context)
 		/* Do not cache a set that is joined only part by part. */
 		run->side[i].keep = NULL;
 	}
-	run_on_helper_thread(rows, materialize_sides, run, &run->ctx,
-						 run->side[0].set->view != NULL || run->side[1].set->view != NULL ? LONG
-																						  : SHORT);
+	run_shaping_work(rows, materialize_sides_for_shapes, run, &run->ctx,
+					 run->side[0].set->view != NULL || run->side[1].set->view != NULL ? LONG
+																					  : SHORT);
 	rb_context_init(&s->ctx, run->memory);
 	s->row = AllocSetContextCreate(context, "redblue shape", ALLOCSET_DEFAULT_SIZES);
 	for (int i = 0; i < 2; i++)
@@ -153,7 +152,7 @@ prepare_shapes(rb_cursor *rows, MemoryContext context)
 	s->has_z = rb_kind_dims(s->side[0]->kind) == 3;
 	s->at_once = s->side[0]->row_of == NULL && s->side[1]->row_of == NULL;
 	if (run->call.tile.dims != 0 && !s->at_once)
-		run_on_helper_thread(rows, make_tile, rows, &run->ctx, LONG);
+		run_shaping_work(rows, prepare_tile_of_intersections, rows, &run->ctx, LONG);
 }
 
 void
@@ -161,7 +160,7 @@ rb_shapes_open(rb_cursor *rows, MemoryContext context)
 {
 	rb_job job;
 
-	prepare_shapes(rows, context);
+	prepare_shapes_of_join(rows, context);
 	rb_aggregate_sides(rows);
 	job = rb_aggregate_job(rows);
 	job.red = rows->side;
@@ -177,7 +176,7 @@ rb_shapes_open(rb_cursor *rows, MemoryContext context)
 
 /* Computes the intersection of the current pairs of parts. */
 static rb_status
-intersect_pairs(rb_shaping *s)
+intersect_current_pairs(rb_shaping *s)
 {
 	const rb_set *red = s->side[0], *blue = s->side[1];
 	const rb_curve_parts parts[2] = {{red->kind, red->nparts, red->coords},
@@ -194,7 +193,7 @@ intersect_pairs(rb_shaping *s)
 
 /* Computes the spans of the current line on the triangles that it meets. */
 static rb_status
-make_spans(rb_shaping *s)
+make_spans_of_line(rb_shaping *s)
 {
 	const double *segments = s->side[0]->coords + (Size) s->first * 6;
 
@@ -206,21 +205,21 @@ make_spans(rb_shaping *s)
 }
 
 static rb_status
-run_intersect_pairs(void *arg)
+intersect_pairs_as_work(void *arg)
 {
-	return intersect_pairs(arg);
+	return intersect_current_pairs(arg);
 }
 
 static rb_status
-make_shape_and_spans(void *arg)
+make_shape_and_spans_of_pair(void *arg)
 {
-	RB_TRY(intersect_pairs(arg));
-	return make_spans(arg);
+	RB_TRY(intersect_current_pairs(arg));
+	return make_spans_of_line(arg);
 }
 
 /* Stores the start of the first interval, the end of the last one, and an array of all. */
 static void
-write_spans(const rb_line_intervals *spans, Datum *values)
+store_spans_as_values(const rb_line_intervals *spans, Datum *values)
 {
 	const int n = (int) spans->n;
 	Datum *ends = palloc(2 * (Size) n * sizeof *ends);
@@ -239,31 +238,31 @@ write_spans(const rb_line_intervals *spans, Datum *values)
 
 /* Computes the output row of the current pair of rows. */
 static void
-compute_output_row(rb_cursor *rows, uint32 blue, Datum *values)
+compute_intersection_row(rb_cursor *rows, uint32 blue, Datum *values)
 {
 	rb_shaping *s = rows->shaping;
 	const bool spans = rows->result == RB_RESULT_SPANS;
 	MemoryContext old;
 
-	run_on_helper_thread(rows, spans ? make_shape_and_spans : run_intersect_pairs, s, &s->ctx,
-						 s->to - s->from > FEW_PAIRS ||
-								 (!s->measured && spans && s->nparts > FEW_PAIRS)
-							 ? LONG
-							 : SHORT_MOSTLY);
+	run_shaping_work(rows, spans ? make_shape_and_spans_of_pair : intersect_pairs_as_work, s,
+					 &s->ctx,
+					 s->to - s->from > FEW_PAIRS || (!s->measured && spans && s->nparts > FEW_PAIRS)
+						 ? LONG
+						 : SHORT_MOSTLY);
 	MemoryContextReset(s->row);
 	old = MemoryContextSwitchTo(s->row);
 	values[0] = Int64GetDatum(rb_id_of(s->side[0], s->red));
 	values[1] = Int64GetDatum(rb_id_of(s->side[1], blue));
 	values[2] = rb_write_shape(&s->shape, rows->run->join->function, s->srid, s->has_z);
 	if (spans)
-		write_spans(&s->line, values + 3);
+		store_spans_as_values(&s->line, values + 3);
 	MemoryContextSwitchTo(old);
 	s->emitted++;
 }
 
 /* Reserves memory for n pairs. */
 static void
-need_pairs(rb_cursor *rows, size_t n)
+reserve_pairs_to_intersect(rb_cursor *rows, size_t n)
 {
 	rb_shaping *s = rows->shaping;
 	const size_t bytes = n * sizeof *s->pair;
@@ -282,7 +281,7 @@ need_pairs(rb_cursor *rows, size_t n)
 
 /* Computes the result row of the next pair, where each row has one part. */
 static bool
-next_at_once(rb_cursor *rows, Datum *values)
+next_shape_of_part_pair(rb_cursor *rows, Datum *values)
 {
 	rb_shaping *s = rows->shaping;
 	uint32 blue;
@@ -293,7 +292,7 @@ next_at_once(rb_cursor *rows, Datum *values)
 		if (!rb_run_next(rows->run, &s->block))
 			return false;
 	}
-	need_pairs(rows, 1);
+	reserve_pairs_to_intersect(rows, 1);
 	s->red = s->first = (uint32) s->block.red[s->next];
 	blue = (uint32) s->block.blue[s->next++];
 	s->nparts = 1;
@@ -301,21 +300,21 @@ next_at_once(rb_cursor *rows, Datum *values)
 	s->pair[0] = (rb_pair){0, blue};
 	s->from = 0;
 	s->to = 1;
-	compute_output_row(rows, blue, values);
+	compute_intersection_row(rows, blue, values);
 	return true;
 }
 
 /* ---- rows with several parts ---- */
 
 static uint32
-row_of(const rb_set *set, uint32 part)
+row_of_intersected_part(const rb_set *set, uint32 part)
 {
 	return set->row_of != NULL ? set->row_of[part] : part;
 }
 
 /* Orders pairs of parts by blue, then by red. */
 static int
-by_blue(const void *a, const void *b, const void *arg)
+by_blue_part_of_pair(const void *a, const void *b, const void *arg)
 {
 	const rb_pair *p = a, *q = b;
 
@@ -325,11 +324,11 @@ by_blue(const void *a, const void *b, const void *arg)
 }
 
 static rb_status
-sort_pairs(void *arg)
+sort_pairs_by_blue_part(void *arg)
 {
 	rb_shaping *s = arg;
 
-	return rb_sort(&s->ctx, s->pair, s->npairs, sizeof *s->pair, by_blue, NULL);
+	return rb_sort(&s->ctx, s->pair, s->npairs, sizeof *s->pair, by_blue_part_of_pair, NULL);
 }
 
 /*
@@ -337,18 +336,19 @@ sort_pairs(void *arg)
  * any.
  */
 static bool
-gather_row_pairs(rb_cursor *rows)
+gather_pairs_of_red_row(rb_cursor *rows)
 {
 	rb_shaping *s = rows->shaping;
 
 	s->npairs = s->from = s->to = 0;
 	while (s->npairs == 0 && s->part < rows->end)
 	{
-		s->red = row_of(s->side[0], s->part);
+		s->red = row_of_intersected_part(s->side[0], s->part);
 		s->first = s->part;
 		if (s->red % 65536 == 0)
 			CHECK_FOR_INTERRUPTS();
-		for (; s->part < rows->end && row_of(s->side[0], s->part) == s->red; s->part++)
+		for (; s->part < rows->end && row_of_intersected_part(s->side[0], s->part) == s->red;
+			 s->part++)
 		{
 			const uint32_t *member;
 			const uint64 n = rb_groups_of(rows, s->part, &member);
@@ -356,7 +356,7 @@ gather_row_pairs(rb_cursor *rows)
 			if (s->part % 65536 == 0)
 				CHECK_FOR_INTERRUPTS();
 			if (n > 0)
-				need_pairs(rows, s->npairs + n);
+				reserve_pairs_to_intersect(rows, s->npairs + n);
 			for (uint64 i = 0; i < n; i++)
 				s->pair[s->npairs++] = (rb_pair){s->part - s->first, member[i]};
 		}
@@ -364,13 +364,14 @@ gather_row_pairs(rb_cursor *rows)
 	s->nparts = s->part - s->first;
 	s->measured = false;
 	if (s->npairs > 1 && s->nparts > 1)
-		run_on_helper_thread(rows, sort_pairs, s, &s->ctx, s->npairs > FEW_TO_SORT ? LONG : SHORT);
+		run_shaping_work(rows, sort_pairs_by_blue_part, s, &s->ctx,
+						 s->npairs > FEW_TO_SORT ? LONG : SHORT);
 	return s->npairs > 0;
 }
 
 /* Computes the result row of the next pair of rows, gathered by red row. */
 static bool
-next_of_groups(rb_cursor *rows, Datum *values)
+next_shape_of_row_pair(rb_cursor *rows, Datum *values)
 {
 	rb_shaping *s = rows->shaping;
 	uint32 blue;
@@ -378,15 +379,16 @@ next_of_groups(rb_cursor *rows, Datum *values)
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
-		while (s->to == s->npairs && !gather_row_pairs(rows))
+		while (s->to == s->npairs && !gather_pairs_of_red_row(rows))
 			if (!rb_groups_more(rows))
 				return false;
 		s->from = s->to;
-		blue = row_of(s->side[1], s->pair[s->from].blue);
-		while (s->to < s->npairs && row_of(s->side[1], s->pair[s->to].blue) == blue)
+		blue = row_of_intersected_part(s->side[1], s->pair[s->from].blue);
+		while (s->to < s->npairs &&
+			   row_of_intersected_part(s->side[1], s->pair[s->to].blue) == blue)
 			s->to++;
 	} while (s->tiled && !rb_in_tile_owns(&s->in_tile, s->red, blue));
-	compute_output_row(rows, blue, values);
+	compute_intersection_row(rows, blue, values);
 	rows->run->ctx.stats.stage[RB_STAGE_EMIT].count = s->emitted;
 	return true;
 }
@@ -395,5 +397,6 @@ bool
 rb_shapes_next(rb_cursor *rows, Datum *values)
 {
 	CHECK_FOR_INTERRUPTS();
-	return rows->shaping->at_once ? next_at_once(rows, values) : next_of_groups(rows, values);
+	return rows->shaping->at_once ? next_shape_of_part_pair(rows, values)
+								  : next_shape_of_row_pair(rows, values);
 }

@@ -34,7 +34,7 @@
 
 /* Estimates the number of parts before anything is read. */
 static double
-expected_parts(const rb_source *source)
+expect_parts_before_reading(const rb_source *source)
 {
 	if (source->rel == NULL || !OidIsValid(source->heap))
 		return source->rows;
@@ -42,7 +42,7 @@ expected_parts(const rb_source *source)
 }
 
 pg_noreturn static void
-raise_no_device(const char *function, const char *text)
+raise_no_device_for_join(const char *function, const char *text)
 {
 	rb_error error = {RB_NO_DEVICE, 0, 0, ""};
 
@@ -62,14 +62,14 @@ rb_placement_prepare(const char *function, const rb_source *source, int sides)
 	if (!rb_device_installed(text, sizeof text))
 	{
 		if (demanded)
-			raise_no_device(function, text);
+			raise_no_device_for_join(function, text);
 		return;
 	}
 	/* From the second call on, it is known before anything is read if there is no device. */
 	if (demanded && rb_worker_device(false, text, sizeof text) == RB_DEVICE_IS_NOT)
-		raise_no_device(function, text);
+		raise_no_device_for_join(function, text);
 	for (int i = 0; i < sides; i++)
-		parts += expected_parts(&source[i]);
+		parts += expect_parts_before_reading(&source[i]);
 	parts = Min(parts, 4e9);
 	if (demanded ||
 		rb_device_pays((uint64) parts, rb_threads((uint64) parts), false, text, sizeof text))
@@ -82,7 +82,7 @@ typedef bool (*rb_pays)(uint64_t n, int threads, bool warm, char *text, size_t s
 
 /* Returns true if the worker should do the work; otherwise sets placement->note to the reason. */
 static bool
-is_remote(rb_placement *placement, rb_pays pays, uint64 n, int threads)
+should_worker_do_work(rb_placement *placement, rb_pays pays, uint64 n, int threads)
 {
 	char *note = placement->note;
 	const size_t size = sizeof placement->note;
@@ -102,13 +102,13 @@ is_remote(rb_placement *placement, rb_pays pays, uint64 n, int threads)
 bool
 rb_placement_wants_join(rb_placement *placement, uint64 parts)
 {
-	return is_remote(placement, rb_device_pays, parts, placement->ctx->threads);
+	return should_worker_do_work(placement, rb_device_pays, parts, placement->ctx->threads);
 }
 
 bool
 rb_placement_wants_refinement(rb_placement *placement, uint64 tets, int threads)
 {
-	return is_remote(placement, rb_device_pays_refining, tets, threads);
+	return should_worker_do_work(placement, rb_device_pays_refining, tets, threads);
 }
 
 /* ---- the work, in either process ---- */
@@ -164,7 +164,7 @@ rb_placement_choose_here(rb_placement *placement)
 									 placement->function, placement->note)));
 	placement->backend = rb_device_here(text, sizeof text);
 	if (placement->backend == NULL)
-		raise_no_device(placement->function, text);
+		raise_no_device_for_join(placement->function, text);
 }
 
 rb_status

@@ -54,7 +54,7 @@ rb_report_add(rb_report *report, const char *stage, uint64 count, double ms, con
 
 /* Describes what was read, and how many parallel workers helped. */
 static char *
-read_detail(const rb_join_run *run, const rb_stats *stats)
+text_of_reading_detail(const rb_join_run *run, const rb_stats *stats)
 {
 	StringInfoData text;
 	bool first = true;
@@ -92,7 +92,7 @@ read_detail(const rb_join_run *run, const rb_stats *stats)
 
 /* Describes the three steps in which a device builds its grid. */
 static const char *
-grid_steps(const rb_stats *stats)
+text_of_grid_steps(const rb_stats *stats)
 {
 	const double *ms = stats->grid_ms;
 
@@ -103,7 +103,7 @@ grid_steps(const rb_stats *stats)
 
 /* Describes the work of a stage after the first one. */
 static const char *
-stage_detail(const rb_stats *stats, rb_stage stage)
+text_of_stage_detail(const rb_stats *stats, rb_stage stage)
 {
 #define N(x) ((unsigned long long) (x))
 	switch (stage)
@@ -116,7 +116,7 @@ stage_detail(const rb_stats *stats, rb_stage stage)
 						   : psprintf("no top grid, %llu cells in all", N(stats->cells));
 			return psprintf("%u x %u x %u, %llu cells in all%s", stats->resolution[0],
 							stats->resolution[1], stats->resolution[2], N(stats->cells),
-							grid_steps(stats));
+							text_of_grid_steps(stats));
 		case RB_STAGE_CANDIDATES:
 		{
 			uint64 useful = stats->stage[RB_STAGE_CANDIDATES].count + stats->redundant_tests;
@@ -143,7 +143,7 @@ stage_detail(const rb_stats *stats, rb_stage stage)
 
 /* Returns the device, or the number of threads and why no device was used. */
 static char *
-device_text(const rb_stats *stats, const char *note)
+text_of_used_device(const rb_stats *stats, const char *note)
 {
 	if (stats->device[0] != '\0')
 		return note[0] == '\0' ? pstrdup(stats->device)
@@ -155,7 +155,7 @@ device_text(const rb_stats *stats, const char *note)
 
 /* Adds a line for each device, and for the CPU, that had a part in the join. */
 static void
-add_devices(rb_report *report, const rb_stats *stats)
+add_devices_to_report(rb_report *report, const rb_stats *stats)
 {
 	uint32 all = 0;
 
@@ -171,7 +171,7 @@ add_devices(rb_report *report, const rb_stats *stats)
 }
 
 static void
-add_stage(rb_report *report, const rb_stats *stats, rb_stage stage, const char *detail)
+add_stage_to_report(rb_report *report, const rb_stats *stats, rb_stage stage, const char *detail)
 {
 	rb_report_line *line = rb_report_add(report, rb_stage_name(stage), stats->stage[stage].count,
 										 stats->stage[stage].ms, detail);
@@ -183,7 +183,7 @@ void
 rb_report_add_stages(rb_report *report, const rb_stats *stats)
 {
 	for (int i = RB_STAGE_READ + 1; i < RB_STAGES; i++)
-		add_stage(report, stats, (rb_stage) i, stage_detail(stats, (rb_stage) i));
+		add_stage_to_report(report, stats, (rb_stage) i, text_of_stage_detail(stats, (rb_stage) i));
 }
 
 void
@@ -191,7 +191,7 @@ rb_report_begin(rb_report *report, const rb_stats *stats, const char *note)
 {
 	report->n = 0;
 	report->backend = pstrdup(stats->backend);
-	report->device = device_text(stats, note);
+	report->device = text_of_used_device(stats, note);
 	report->note = stats->device[0] == '\0' ? pstrdup(note) : "";
 }
 
@@ -210,15 +210,15 @@ rb_report_run(rb_report *report, const rb_join_run *run)
 					run->placement.note[0] != '\0' || stats.device[0] != '\0'
 						? run->placement.note
 						: run->ctx.stats.note);
-	add_stage(report, &stats, RB_STAGE_READ, read_detail(run, &stats));
+	add_stage_to_report(report, &stats, RB_STAGE_READ, text_of_reading_detail(run, &stats));
 	rb_report_add_stages(report, &stats);
-	add_devices(report, &stats);
+	add_devices_to_report(report, &stats);
 }
 
 /* ---- in EXPLAIN ---- */
 
 static void
-explain_line(const rb_report_line *line, ExplainState *es)
+explain_report_line(const rb_report_line *line, ExplainState *es)
 {
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
@@ -246,7 +246,7 @@ rb_report_explain(const rb_report *report, ExplainState *es)
 	ExplainOpenGroup("Stages", "Stages", false, es);
 	for (int i = 0; i < report->n; i++)
 		if (!report->line[i].optional || report->line[i].count > 0 || report->line[i].ms > 0)
-			explain_line(&report->line[i], es);
+			explain_report_line(&report->line[i], es);
 	ExplainCloseGroup("Stages", "Stages", false, es);
 }
 
@@ -254,7 +254,7 @@ rb_report_explain(const rb_report *report, ExplainState *es)
 
 /* Frees the last report. */
 static void
-forget_last(void)
+forget_last_report(void)
 {
 	while (last.n > 0)
 	{
@@ -272,7 +272,7 @@ rb_last_report_set(const rb_report *report, Oid user)
 {
 	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
 
-	forget_last();
+	forget_last_report();
 	last_user = user;
 	for (; last.n < report->n; last.n++)
 	{
@@ -302,9 +302,10 @@ rb_last_run_set(const rb_join_run *run)
 
 /* Clears the statistics at DISCARD ALL, which only this hook can observe. */
 static void
-process_utility(PlannedStmt *statement, const char *query, bool keep_tree,
-				ProcessUtilityContext context, ParamListInfo params, QueryEnvironment *environment,
-				DestReceiver *dest, QueryCompletion *completion)
+forget_report_at_discard(PlannedStmt *statement, const char *query, bool keep_tree,
+						 ProcessUtilityContext context, ParamListInfo params,
+						 QueryEnvironment *environment, DestReceiver *dest,
+						 QueryCompletion *completion)
 {
 	Node *node = statement->utilityStmt;
 	bool discard_all = IsA(node, DiscardStmt) && ((DiscardStmt *) node)->target == DISCARD_ALL;
@@ -312,14 +313,14 @@ process_utility(PlannedStmt *statement, const char *query, bool keep_tree,
 	(previous_hook == NULL ? standard_ProcessUtility : previous_hook)(
 		statement, query, keep_tree, context, params, environment, dest, completion);
 	if (discard_all)
-		forget_last();
+		forget_last_report();
 }
 
 void
 rb_report_install(void)
 {
 	previous_hook = ProcessUtility_hook;
-	ProcessUtility_hook = process_utility;
+	ProcessUtility_hook = forget_report_at_discard;
 }
 
 PG_FUNCTION_INFO_V1(redblue_last_run);
@@ -372,7 +373,7 @@ rb_reasons_add(rb_reasons *r, const char *name, uint64 n)
 }
 
 static int
-by_count(const void *a, const void *b)
+by_count_of_reason(const void *a, const void *b)
 {
 	const rb_reason *x = a, *y = b;
 
@@ -386,7 +387,7 @@ rb_reasons_text(rb_reasons *r)
 	StringInfoData text;
 
 	initStringInfo(&text);
-	qsort(r->at, (size_t) r->n, sizeof *r->at, by_count);
+	qsort(r->at, (size_t) r->n, sizeof *r->at, by_count_of_reason);
 	for (int i = 0; i < r->n; i++)
 		if (i < REASONS)
 			appendStringInfo(&text, "%s" UINT64_FORMAT ": %s", i > 0 ? "; " : "", r->at[i].count,
@@ -400,7 +401,7 @@ rb_reasons_text(rb_reasons *r)
 
 /* Adds the reasons of one side. */
 static void
-add_reasons(rb_reasons *r, const rb_join_run *run, int side)
+add_reasons_of_side(rb_reasons *r, const rb_join_run *run, int side)
 {
 	const rb_side_data *s = &run->side[side];
 
@@ -413,7 +414,7 @@ add_reasons(rb_reasons *r, const rb_join_run *run, int side)
 
 /* Returns a call that checks a side, as in "redblue_solid_check('building', solid => 'part')". */
 static char *
-check_call(const rb_source *source)
+text_of_check_call(const rb_source *source)
 {
 	StringInfoData text;
 
@@ -454,7 +455,7 @@ rb_run_report_skipped(rb_join_run *run)
 
 		if (!run->call.source[i].solid)
 			continue;
-		add_reasons(&all, run, i);
+		add_reasons_of_side(&all, run, i);
 		if (all.sum == before)
 			continue;
 		appendStringInfo(&text, "%s" UINT64_FORMAT " of " UINT64_FORMAT " %s",
@@ -463,7 +464,7 @@ rb_run_report_skipped(rb_join_run *run)
 		if (run->join->predicate == RB_RELATION)
 			appendStringInfo(&text, " of %s", run->call.source[i].side);
 		if (call == NULL)
-			call = check_call(&run->call.source[i]);
+			call = text_of_check_call(&run->call.source[i]);
 	}
 	if (all.sum > 0)
 		ereport(NOTICE,
@@ -492,7 +493,7 @@ redblue_version(PG_FUNCTION_ARGS)
 
 /* Returns true if a device is usable for joins. `text` describes it, or says why not. */
 static bool
-describe_device(char *text, size_t size)
+describe_device_for_info(char *text, size_t size)
 {
 	char why_not[200];
 	rb_device_news news;
@@ -524,7 +525,7 @@ redblue_info(PG_FUNCTION_ARGS)
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	desc = BlessTupleDesc(desc);
-	cuda = describe_device(device, sizeof device);
+	cuda = describe_device_for_info(device, sizeof device);
 	values[0] = CStringGetTextDatum(RB_VERSION);
 	values[1] = CStringGetTextDatum("PostgreSQL " PG_VERSION ", " RB_COMPILER);
 	values[2] = CStringGetTextDatum(gmp_version);

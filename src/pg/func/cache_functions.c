@@ -29,7 +29,7 @@ static const struct
 
 /* Returns the name of a kind, as in "triangles". */
 static const char *
-kind_name(rb_kind kind)
+name_of_cached_kind(rb_kind kind)
 {
 	for (size_t i = 0; i < lengthof(kinds); i++)
 		if (kinds[i].kind == kind)
@@ -39,7 +39,7 @@ kind_name(rb_kind kind)
 
 /* Reads the argument "kind". */
 static rb_kind
-read_kind(const rb_arguments *a)
+read_kind_to_cache(const rb_arguments *a)
 {
 	const NullableDatum *arg = rb_argument(a, "kind");
 	const char *name;
@@ -57,7 +57,7 @@ read_kind(const rb_arguments *a)
 
 /* Returns a hint that says what to cache instead of a relation that is not a plain table. */
 static const char *
-instead_of(char relkind)
+hint_what_to_cache_instead(char relkind)
 {
 	switch (relkind)
 	{
@@ -74,7 +74,7 @@ instead_of(char relkind)
 
 /* Raises an ERROR unless the relation is a permanent plain table. */
 static void
-refuse_relation(const rb_source *source)
+refuse_uncacheable_relation(const rb_source *source)
 {
 	Relation rel = source->rel;
 
@@ -90,7 +90,8 @@ refuse_relation(const rb_source *source)
 																				: "an unlogged")
 				 : errdetail("Only rows read from the pages of a table can be cached: %s.",
 							 rb_heap_refusal(rel)),
-			 !OidIsValid(source->heap) ? errhint("%s", instead_of(rel->rd_rel->relkind))
+			 !OidIsValid(source->heap)
+				 ? errhint("%s", hint_what_to_cache_instead(rel->rd_rel->relkind))
 			 : rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP
 				 ? errhint("Copy it into a permanent table.")
 				 : errhint("Run ALTER TABLE %s SET LOGGED; or copy it into a permanent table.",
@@ -99,7 +100,7 @@ refuse_relation(const rb_source *source)
 
 /* Raises an ERROR if the settings do not allow caching. */
 static void
-refuse_settings(void)
+refuse_uncacheable_settings(void)
 {
 	if (rb_setting_cache == RB_CACHE_OFF)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -123,7 +124,7 @@ typedef struct reading
 
 /* Frees the set and memory of a side. */
 static void
-end_reading(void *arg)
+end_reading_to_cache(void *arg)
 {
 	reading *r = arg;
 
@@ -171,21 +172,21 @@ redblue_cache(PG_FUNCTION_ARGS)
 	relid = DatumGetObjectId(rb_argument_required(&a, "relation"));
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	refuse_settings();
+	refuse_uncacheable_settings();
 	caller = rb_call_enter();
 	memset(&source, 0, sizeof source);
 	source.function = "redblue_cache";
 	source.side = "relation";
-	source.kind = read_kind(&a);
+	source.kind = read_kind_to_cache(&a);
 	source.id_name = rb_argument_column(&a, "id", NULL);
 	source.geom_name = rb_argument_column(&a, "geom", NULL);
 	source.face_tolerance = rb_argument_tolerance(&a);
 	source.keep = true;
 	rb_source_table(&source, relid);
-	refuse_relation(&source);
+	refuse_uncacheable_relation(&source);
 
 	r = palloc0(sizeof *r);
-	r->at_end.func = end_reading;
+	r->at_end.func = end_reading_to_cache;
 	r->at_end.arg = r;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &r->at_end);
 	r->memory = rb_memory_open(source.function, (uint64) rb_setting_memory_limit * 1024);
@@ -240,7 +241,7 @@ redblue_cached(PG_FUNCTION_ARGS)
 			pg_class_aclcheck(facts.relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 			continue;
 		values[0] = ObjectIdGetDatum(facts.relid);
-		values[1] = CStringGetTextDatum(kind_name(facts.kind));
+		values[1] = CStringGetTextDatum(name_of_cached_kind(facts.kind));
 		values[2] = Int64GetDatum((int64) facts.rows);
 		values[3] = Int64GetDatum((int64) facts.bytes);
 		values[4] = Int64GetDatum((int64) facts.device_bytes);

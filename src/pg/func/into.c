@@ -53,7 +53,7 @@ typedef struct rb_into
 
 /* Returns true if target and query have columns of the same types. */
 static bool
-same_types(TupleDesc target, TupleDesc query)
+are_column_types_same(TupleDesc target, TupleDesc query)
 {
 	if (target->natts != query->natts)
 		return false;
@@ -68,9 +68,9 @@ same_types(TupleDesc target, TupleDesc query)
  * generated value.
  */
 static bool
-same_columns(TupleDesc target, TupleDesc query)
+are_columns_insertable_as_is(TupleDesc target, TupleDesc query)
 {
-	if (!same_types(target, query))
+	if (!are_column_types_same(target, query))
 		return false;
 	for (int i = 0; i < target->natts; i++)
 	{
@@ -87,7 +87,7 @@ same_columns(TupleDesc target, TupleDesc query)
 
 /* Inserts the buffered rows. */
 static void
-flush_rows(rb_into *w)
+insert_buffered_rows(rb_into *w)
 {
 	MemoryContext old = MemoryContextSwitchTo(w->flush_context);
 
@@ -102,7 +102,7 @@ flush_rows(rb_into *w)
 
 /* Raises an ERROR if a row has a null in a column that allows none. */
 static void
-refuse_nulls(const rb_into *w, TupleTableSlot *slot)
+refuse_nulls_in_target(const rb_into *w, TupleTableSlot *slot)
 {
 	TupleDesc desc = RelationGetDescr(w->target);
 
@@ -126,7 +126,7 @@ receive_row_to_insert(TupleTableSlot *slot, DestReceiver *self)
 	TupleTableSlot *copy;
 
 	CHECK_FOR_INTERRUPTS();
-	refuse_nulls(w, slot);
+	refuse_nulls_in_target(w, slot);
 	if (w->slots[w->n] == NULL)
 	{
 		MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(w));
@@ -138,7 +138,7 @@ receive_row_to_insert(TupleTableSlot *slot, DestReceiver *self)
 	ExecCopySlot(copy, slot);
 	w->bytes += ((HeapTupleTableSlot *) copy)->tuple->t_len;
 	if (w->n == RB_INTO_ROWS || w->bytes > RB_INTO_BYTES)
-		flush_rows(w);
+		insert_buffered_rows(w);
 	return true;
 }
 
@@ -149,7 +149,7 @@ start_inserter(DestReceiver *self, int operation, TupleDesc desc)
 	rb_into *w = (rb_into *) self;
 
 	/* The query may have been replanned over changed objects since its columns were compared. */
-	if (!same_types(RelationGetDescr(w->target), desc))
+	if (!are_column_types_same(RelationGetDescr(w->target), desc))
 		elog(ERROR, "%s: columns of the source changed during execution", FUNCTION);
 	/* The query's snapshot has been taken and does not see the rows to come. */
 	w->command = GetCurrentCommandId(true);
@@ -163,7 +163,7 @@ shutdown_inserter(DestReceiver *self)
 	rb_into *w = (rb_into *) self;
 
 	if (w->n > 0)
-		flush_rows(w);
+		insert_buffered_rows(w);
 	FreeBulkInsertState(w->bulk);
 	table_finish_bulk_insert(w->target, 0);
 	for (int i = 0; i < RB_INTO_ROWS && w->slots[i] != NULL; i++)
@@ -177,7 +177,7 @@ destroy_inserter(DestReceiver *self)
 
 /* Creates the receiver that inserts rows into the target. */
 static rb_into *
-create_receiver(Relation target)
+create_inserting_receiver(Relation target)
 {
 	rb_into *w = palloc0(sizeof *w);
 
@@ -210,7 +210,8 @@ rb_is_plain_table(Relation rel)
 static bool
 can_multi_insert(Relation target, TupleDesc query)
 {
-	return rb_is_plain_table(target) && same_columns(RelationGetDescr(target), query) &&
+	return rb_is_plain_table(target) &&
+		   are_columns_insertable_as_is(RelationGetDescr(target), query) &&
 		   pg_class_aclcheck(RelationGetRelid(target), GetUserId(), ACL_INSERT) == ACLCHECK_OK &&
 		   rb_inserts_are_plain(target);
 }
@@ -219,7 +220,7 @@ can_multi_insert(Relation target, TupleDesc query)
 
 /* Executes a plan with the receiver as destination. */
 static void
-execute_plan(SPIPlanPtr plan, DestReceiver *receiver)
+execute_query_to_insert(SPIPlanPtr plan, DestReceiver *receiver)
 {
 	SPIExecuteOptions options;
 	int rc;
@@ -233,7 +234,7 @@ execute_plan(SPIPlanPtr plan, DestReceiver *receiver)
 
 /* Prepares a statement. */
 static SPIPlanPtr
-prepare_plan(const char *sql)
+prepare_query_to_insert(const char *sql)
 {
 	SPIPlanPtr plan = SPI_prepare(sql, 0, NULL);
 
@@ -244,7 +245,7 @@ prepare_plan(const char *sql)
 
 /* Opens the target table for insertion. */
 static Relation
-open_target(Oid relid)
+open_target_table(Oid relid)
 {
 	Relation target = rb_relation_open(relid, RowExclusiveLock, ACL_INSERT, FUNCTION, "target");
 
@@ -270,21 +271,22 @@ redblue_into(PG_FUNCTION_ARGS)
 	rb_arguments_bind(&a, FUNCTION, "target source", NULL, 0, fcinfo->args);
 	relid = DatumGetObjectId(rb_argument_required(&a, "target"));
 	rb_source_query(&source, TextDatumGetCString(rb_argument_required(&a, "source")));
-	target = open_target(relid);
+	target = open_target_table(relid);
 
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "%s: SPI_connect failed", FUNCTION);
-	plan = prepare_plan(source.sql);
+	plan = prepare_query_to_insert(source.sql);
 	parsed = linitial(SPI_plan_get_plan_sources(plan));
 	if (can_multi_insert(target, parsed->resultDesc))
-		execute_plan(plan, &create_receiver(target)->pub);
+		execute_query_to_insert(plan, &create_inserting_receiver(target)->pub);
 	else
 	{
 		const char *name = quote_qualified_identifier(
 			get_namespace_name(RelationGetNamespace(target)), RelationGetRelationName(target));
 
 		ereport(DEBUG1, (errmsg_internal("%s: inserting rows one by one into %s", FUNCTION, name)));
-		execute_plan(prepare_plan(psprintf("INSERT INTO %s %s", name, source.sql)), NULL);
+		execute_query_to_insert(
+			prepare_query_to_insert(psprintf("INSERT INTO %s %s", name, source.sql)), NULL);
 	}
 	rows = SPI_processed;
 	SPI_finish();

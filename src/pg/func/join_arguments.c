@@ -14,7 +14,7 @@
 
 /* Returns the names of the arguments in SQL order (rb_arguments_bind). */
 static const char *
-list_arguments(const rb_join *join)
+list_join_arguments(const rb_join *join)
 {
 	const bool faces = rb_join_has_faces(join);
 
@@ -47,7 +47,7 @@ list_arguments(const rb_join *join)
  * UPDATE replaces the function.
  */
 static bool
-bind_first_version(const rb_join *join, int count, rb_arguments *a)
+bind_arguments_of_0_1(const rb_join *join, int count, rb_arguments *a)
 {
 	const int sides = rb_join_sides(join);
 
@@ -62,16 +62,16 @@ bind_first_version(const rb_join *join, int count, rb_arguments *a)
 
 /* Names the arguments of the SQL function, whose version their number shows. */
 static void
-bind_arguments(const rb_join *join, Oid function, const NullableDatum *args, rb_arguments *a)
+bind_join_arguments(const rb_join *join, Oid function, const NullableDatum *args, rb_arguments *a)
 {
 	/* Arguments that a plan has added do not count. */
 	const int count = get_func_nargs(function);
 	int expected;
 
-	rb_arguments_bind(a, join->function, list_arguments(join), join->side, rb_join_sides(join),
+	rb_arguments_bind(a, join->function, list_join_arguments(join), join->side, rb_join_sides(join),
 					  args);
 	expected = a->n;
-	if (count == expected || bind_first_version(join, count, a))
+	if (count == expected || bind_arguments_of_0_1(join, count, a))
 		return;
 	ereport(ERROR, (errcode(ERRCODE_INVALID_FUNCTION_DEFINITION),
 					errmsg("%s: the SQL function has %d arguments, but the library expects %d",
@@ -85,7 +85,7 @@ bind_arguments(const rb_join *join, Oid function, const NullableDatum *args, rb_
 
 /* Reads the distance of a join: 0 if it has none, infinity if there is no limit. */
 static double
-read_distance(const rb_join *join, const rb_arguments *a)
+read_distance_argument(const rb_join *join, const rb_arguments *a)
 {
 	if (rb_join_has_distance(join))
 		return rb_distance_read(rb_argument(a, "distance"), a->function, "distance");
@@ -98,7 +98,7 @@ read_distance(const rb_join *join, const rb_arguments *a)
 
 /* Reads the number of neighbors, or returns 0 for other joins. */
 static uint32
-read_neighbors(const rb_join *join, const rb_arguments *a)
+read_neighbors_argument(const rb_join *join, const rb_arguments *a)
 {
 	int32 k;
 
@@ -117,7 +117,7 @@ read_neighbors(const rb_join *join, const rb_arguments *a)
 
 /* Reads the tile. The dimensions of boxes are not known yet; sides.c checks them. */
 static void
-read_tile(const rb_join *join, const rb_arguments *a, rb_box *tile)
+read_tile_argument(const rb_join *join, const rb_arguments *a, rb_box *tile)
 {
 	const int dims = rb_kind_dims(join->kind[0]);
 
@@ -135,7 +135,7 @@ is_one_solid(const rb_join *join)
 
 /* Reads the columns of a side that identify its rows and the objects that they form. */
 static void
-read_columns(const rb_join *join, const rb_arguments *a, rb_source *s)
+read_column_arguments(const rb_join *join, const rb_arguments *a, rb_source *s)
 {
 	const char *object =
 		is_one_solid(join)
@@ -174,7 +174,7 @@ read_side_arguments(const rb_join *join, const rb_arguments *a, double tolerance
 	s->leave_out = s->solid && (call->skip_bad || join->predicate == RB_VALIDITY);
 	s->tile = call->tile;
 	s->distance = call->distance;
-	read_columns(join, a, s);
+	read_column_arguments(join, a, s);
 	if (join->query)
 		rb_source_query(s, TextDatumGetCString(rows));
 	else
@@ -187,13 +187,13 @@ rb_call_args_read(const rb_join *join, Oid function, const NullableDatum *args, 
 	rb_arguments a;
 	double tolerance;
 
-	bind_arguments(join, function, args, &a);
+	bind_join_arguments(join, function, args, &a);
 	memset(call, 0, sizeof *call);
 	tolerance = rb_argument_tolerance(&a);
-	call->distance = read_distance(join, &a);
-	call->nearest = read_neighbors(join, &a);
+	call->distance = read_distance_argument(join, &a);
+	call->nearest = read_neighbors_argument(join, &a);
 	call->skip_bad = rb_argument_choice(&a, "on_bad", "error", "skip");
-	read_tile(join, &a, &call->tile);
+	read_tile_argument(join, &a, &call->tile);
 	for (int i = 0; i < rb_join_sides(join); i++)
 		(void) rb_argument_required(&a, join->side[i]);
 	for (int i = 0; i < rb_join_sides(join); i++)

@@ -30,7 +30,7 @@
 /* ---- rows ---- */
 
 static void
-store_blocks(rb_cursor *cursor, const rb_row_shape *shape, ReturnSetInfo *rsinfo)
+store_blocks_of_join(rb_cursor *cursor, const rb_row_shape *shape, ReturnSetInfo *rsinfo)
 {
 	rb_join_run *run = rb_cursor_run(cursor);
 	MemoryContext texts = AllocSetContextCreate(CurrentMemoryContext, "redblue texts of a block",
@@ -59,7 +59,7 @@ store_blocks(rb_cursor *cursor, const rb_row_shape *shape, ReturnSetInfo *rsinfo
 }
 
 static void
-store_rows(rb_cursor *cursor, ReturnSetInfo *rsinfo)
+store_rows_of_join(rb_cursor *cursor, ReturnSetInfo *rsinfo)
 {
 	bool no_nulls[RB_RESULT_COLUMNS] = {false};
 	Datum values[RB_RESULT_COLUMNS];
@@ -76,7 +76,7 @@ store_rows(rb_cursor *cursor, ReturnSetInfo *rsinfo)
  * row by row.
  */
 static Datum
-return_rows(FunctionCallInfo fcinfo, const rb_join *join)
+return_join_rows(FunctionCallInfo fcinfo, const rb_join *join)
 {
 	const rb_row_shape *shape = rb_row_shape_of(join->result);
 	rb_call_args call;
@@ -89,9 +89,9 @@ return_rows(FunctionCallInfo fcinfo, const rb_join *join)
 	rb_call_args_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
 	cursor = rb_cursor_open(join, join->result, RB_OF_RED, &call, CurrentMemoryContext);
 	if (shape->raw > 0)
-		store_blocks(cursor, shape, rsinfo);
+		store_blocks_of_join(cursor, shape, rsinfo);
 	else
-		store_rows(cursor, rsinfo);
+		store_rows_of_join(cursor, rsinfo);
 	rb_last_run_set(rb_cursor_run(cursor));
 	rb_call_leave(caller);
 	return (Datum) 0;
@@ -121,7 +121,7 @@ typedef struct key_rows
  * Returns an unused name such as code_2, because a column definition list must not repeat a name.
  */
 static char *
-unused_name(char *name, List *used)
+unused_key_column_name(char *name, List *used)
 {
 	char *free_name = name;
 
@@ -142,7 +142,7 @@ list_key_columns(const key_rows *rows)
 		for (int i = 0; i < rows->n[side]; i++)
 		{
 			Form_pg_attribute att = TupleDescAttr(rows->keys[side]->desc, i);
-			char *name = unused_name(NameStr(att->attname), used);
+			char *name = unused_key_column_name(NameStr(att->attname), used);
 
 			used = lappend(used, makeString(name));
 			appendStringInfo(&text, "%s%s %s", text.len > 0 ? ", " : "", quote_identifier(name),
@@ -156,20 +156,21 @@ list_key_columns(const key_rows *rows)
  * allowed.
  */
 static bool
-is_same_type(Form_pg_attribute wanted, Form_pg_attribute att)
+is_key_type_convertible(Form_pg_attribute wanted, Form_pg_attribute att)
 {
 	return IsBinaryCoercible(att->atttypid, wanted->atttypid) &&
 		   (wanted->atttypmod == -1 || wanted->atttypmod == att->atttypmod);
 }
 
 static void
-check_definition(const rb_join *join, TupleDesc wanted, const key_rows *rows)
+check_key_column_definition(const rb_join *join, TupleDesc wanted, const key_rows *rows)
 {
 	bool same = wanted != NULL && wanted->natts == rows->n[0] + rows->n[1];
 
 	for (int side = 0, i = 0; side < 2; side++)
 		for (int k = 0; same && k < rows->n[side]; k++, i++)
-			same = is_same_type(TupleDescAttr(wanted, i), TupleDescAttr(rows->keys[side]->desc, k));
+			same = is_key_type_convertible(TupleDescAttr(wanted, i),
+										   TupleDescAttr(rows->keys[side]->desc, k));
 	if (same)
 		return;
 	ereport(ERROR,
@@ -193,7 +194,7 @@ begin_key_rows(key_rows *rows, const rb_source *source, int sides)
 }
 
 static void
-store_keys(rb_cursor *cursor, key_rows *rows, ReturnSetInfo *rsinfo)
+store_key_rows(rb_cursor *cursor, key_rows *rows, ReturnSetInfo *rsinfo)
 {
 	rb_join_run *run = rb_cursor_run(cursor);
 	rb_block block;
@@ -241,9 +242,9 @@ return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join)
 	caller = rb_call_enter();
 	rb_call_args_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
 	begin_key_rows(&rows, call.source, rb_join_sides(join));
-	check_definition(join, rsinfo->setDesc, &rows);
+	check_key_column_definition(join, rsinfo->setDesc, &rows);
 	cursor = rb_cursor_open(join, RB_RESULT_PAIRS, RB_OF_RED, &call, CurrentMemoryContext);
-	store_keys(cursor, &rows, rsinfo);
+	store_key_rows(cursor, &rows, rsinfo);
 	rb_call_leave(caller);
 	return (Datum) 0;
 }
@@ -252,7 +253,7 @@ return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join)
 
 /* Returns the number of pairs. No pairs are built if each row has one part. */
 static Datum
-return_count(FunctionCallInfo fcinfo, const rb_join *join)
+return_pair_count(FunctionCallInfo fcinfo, const rb_join *join)
 {
 	rb_call_args call;
 	MemoryContext caller = rb_call_enter();
@@ -355,20 +356,23 @@ return_count(FunctionCallInfo fcinfo, const rb_join *join)
 	RB_DEFINE(name, result, false, false, answer, __VA_ARGS__) \
 	RB_DEFINE(name##_query, result, true, false, answer, __VA_ARGS__)
 #define RB_DEFINE_ALL(name, ...)                                                                   \
-	RB_DEFINE_BOTH(name##_pairs, RB_RESULT_PAIRS, return_rows, __VA_ARGS__)                        \
+	RB_DEFINE_BOTH(name##_pairs, RB_RESULT_PAIRS, return_join_rows, __VA_ARGS__)                   \
 	RB_DEFINE(name##_pairs_by_key, RB_RESULT_PAIRS, false, true, return_pairs_by_key, __VA_ARGS__) \
-	RB_DEFINE_BOTH(name##_pair_count, RB_RESULT_COUNT, return_count, __VA_ARGS__)                  \
-	RB_DEFINE_BOTH(name##_pair_blocks, RB_RESULT_BLOCKS, return_rows, __VA_ARGS__)
+	RB_DEFINE_BOTH(name##_pair_count, RB_RESULT_COUNT, return_pair_count, __VA_ARGS__)             \
+	RB_DEFINE_BOTH(name##_pair_blocks, RB_RESULT_BLOCKS, return_join_rows, __VA_ARGS__)
 
 RB_JOINS(RB_DEFINE_ALL)
 
-#define RB_DEFINE_TELLING(name, result, ...) RB_DEFINE_BOTH(name, result, return_rows, __VA_ARGS__)
+#define RB_DEFINE_TELLING(name, result, ...) \
+	RB_DEFINE_BOTH(name, result, return_join_rows, __VA_ARGS__)
 RB_TELLING_JOINS(RB_DEFINE_TELLING)
 
-#define RB_DEFINE_SHAPES(name, result, ...) RB_DEFINE_BOTH(name, result, return_rows, __VA_ARGS__)
+#define RB_DEFINE_SHAPES(name, result, ...) \
+	RB_DEFINE_BOTH(name, result, return_join_rows, __VA_ARGS__)
 RB_SHAPE_JOINS(RB_DEFINE_SHAPES)
 
-#define RB_DEFINE_COUNT(name, result, ...) RB_DEFINE_BOTH(name, result, return_count, __VA_ARGS__)
+#define RB_DEFINE_COUNT(name, result, ...) \
+	RB_DEFINE_BOTH(name, result, return_pair_count, __VA_ARGS__)
 RB_COUNT_JOINS(RB_DEFINE_COUNT)
 
 #define RB_ENTRY(name) {name, &join_##name},
@@ -404,7 +408,7 @@ rb_join_of(PGFunction function)
  * finite.
  */
 static void
-get_points(FunctionCallInfo fcinfo, int dims, double *x, const char *function)
+get_predicate_points(FunctionCallInfo fcinfo, int dims, double *x, const char *function)
 {
 	for (int i = 0; i < PG_NARGS(); i++)
 	{
@@ -424,7 +428,7 @@ redblue_orient2d(PG_FUNCTION_ARGS)
 {
 	double x[6];
 
-	get_points(fcinfo, 2, x, "redblue_orient2d");
+	get_predicate_points(fcinfo, 2, x, "redblue_orient2d");
 	PG_RETURN_INT32(rb_orient2d(x, x + 2, x + 4));
 }
 
@@ -435,7 +439,7 @@ redblue_orient3d(PG_FUNCTION_ARGS)
 {
 	double x[12];
 
-	get_points(fcinfo, 3, x, "redblue_orient3d");
+	get_predicate_points(fcinfo, 3, x, "redblue_orient3d");
 	PG_RETURN_INT32(rb_orient3d(x, x + 3, x + 6, x + 9));
 }
 
@@ -446,7 +450,7 @@ redblue_incircle(PG_FUNCTION_ARGS)
 {
 	double x[8];
 
-	get_points(fcinfo, 2, x, "redblue_incircle");
+	get_predicate_points(fcinfo, 2, x, "redblue_incircle");
 	PG_RETURN_INT32(rb_incircle(x, x + 2, x + 4, x + 6));
 }
 
@@ -457,6 +461,6 @@ redblue_insphere(PG_FUNCTION_ARGS)
 {
 	double x[15];
 
-	get_points(fcinfo, 3, x, "redblue_insphere");
+	get_predicate_points(fcinfo, 3, x, "redblue_insphere");
 	PG_RETURN_INT32(rb_insphere(x, x + 3, x + 6, x + 9, x + 12));
 }

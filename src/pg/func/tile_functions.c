@@ -67,7 +67,7 @@ static const char *const side_names[2] = {"red", "blue"};
 /* ---- arguments ---- */
 
 static void
-read_numbers(tiling *t, const rb_arguments *a)
+read_tiling_numbers(tiling *t, const rb_arguments *a)
 {
 	const int32 n = DatumGetInt32(rb_argument_required(a, "n"));
 	const NullableDatum *dimensions = rb_argument(a, "dimensions");
@@ -91,28 +91,28 @@ read_numbers(tiling *t, const rb_arguments *a)
 }
 
 static bool
-is_same_name(const char *a, const char *b)
+are_names_equal_or_null(const char *a, const char *b)
 {
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
 static bool
-is_same_side(const tiling *t, const rb_arguments *a)
+is_tiling_of_one_side(const tiling *t, const rb_arguments *a)
 {
 	const rb_source *red = &t->source[0], *blue = &t->source[1];
 	const NullableDatum *rows[2] = {rb_argument(a, "red"), rb_argument(a, "blue")};
 
 	if (rows[1]->isnull)
 		return true;
-	return is_same_name(red->geom_name, blue->geom_name) &&
-		   is_same_name(red->object_name, blue->object_name) &&
+	return are_names_equal_or_null(red->geom_name, blue->geom_name) &&
+		   are_names_equal_or_null(red->object_name, blue->object_name) &&
 		   (t->query ? strcmp(TextDatumGetCString(rows[0]->value),
 							  TextDatumGetCString(rows[1]->value)) == 0
 					 : DatumGetObjectId(rows[0]->value) == DatumGetObjectId(rows[1]->value));
 }
 
 static void
-find_table(rb_source *s, Oid relid)
+set_tiling_source_to_table(rb_source *s, Oid relid)
 {
 	Relation rel = rb_relation_open(relid, AccessShareLock, ACL_SELECT, s->function, s->side);
 
@@ -124,13 +124,13 @@ find_table(rb_source *s, Oid relid)
 }
 
 static void
-read_arguments(tiling *t, const NullableDatum *args)
+read_tiling_arguments(tiling *t, const NullableDatum *args)
 {
 	rb_arguments a;
 
 	rb_arguments_bind(&a, t->function, "* n *_geom *_object distance dimensions", side_names, 2,
 					  args);
-	read_numbers(t, &a);
+	read_tiling_numbers(t, &a);
 	(void) rb_argument_required(&a, "red");
 	for (int i = 0; i < 2; i++)
 	{
@@ -146,7 +146,7 @@ read_arguments(tiling *t, const NullableDatum *args)
 		s->geom_name = rb_argument_column(&a, psprintf("%s_geom", s->side), NULL);
 		s->object_name = rb_argument_column(&a, psprintf("%s_object", s->side), NULL);
 	}
-	t->self = is_same_side(t, &a);
+	t->self = is_tiling_of_one_side(t, &a);
 	for (int i = 0; i < (t->self ? 1 : 2); i++)
 	{
 		const Datum rows = rb_argument(&a, side_names[i])->value;
@@ -154,14 +154,14 @@ read_arguments(tiling *t, const NullableDatum *args)
 		if (t->query)
 			rb_source_query(&t->source[i], TextDatumGetCString(rows));
 		else
-			find_table(&t->source[i], DatumGetObjectId(rows));
+			set_tiling_source_to_table(&t->source[i], DatumGetObjectId(rows));
 	}
 }
 
 /* ---- samples ---- */
 
 static size_t
-wanted_rows(const tiling *t)
+wanted_rows_of_tile_sample(const tiling *t)
 {
 	uint64 wanted = Max((uint64) ROWS_OF_A_TILE * t->job.n, LEAST_ROWS);
 
@@ -170,7 +170,7 @@ wanted_rows(const tiling *t)
 }
 
 static void
-check_dimensions(const tiling *t, int side, int dims, int other)
+check_tiling_dimensions(const tiling *t, int side, int dims, int other)
 {
 	if (dims == 0 || other == 0 || dims == other)
 		return;
@@ -184,9 +184,9 @@ check_dimensions(const tiling *t, int side, int dims, int other)
 
 /* Samples both sides, or takes two samples of a single table. */
 static void
-read_samples(tiling *t)
+read_samples_for_tiles(tiling *t)
 {
-	const size_t wanted = wanted_rows(t);
+	const size_t wanted = wanted_rows_of_tile_sample(t);
 	rb_space space;
 	int dims = t->dimensions == 3 ? 3 : 0;
 
@@ -211,7 +211,7 @@ read_samples(tiling *t)
 		if (sample->flat)
 			space.dims = 0;
 		else
-			check_dimensions(t, i, sample->dims, dims);
+			check_tiling_dimensions(t, i, sample->dims, dims);
 		dims = dims == 0 ? sample->dims : dims;
 	}
 	SPI_finish();
@@ -226,7 +226,7 @@ read_samples(tiling *t)
 /* ---- tiles ---- */
 
 static rb_status
-compute_tiles(void *arg)
+compute_tiles_of_samples(void *arg)
 {
 	tiling *t = arg;
 
@@ -234,7 +234,7 @@ compute_tiles(void *arg)
 }
 
 static void
-find_tiles(tiling *t)
+find_tiles_by_helper(tiling *t)
 {
 	const bool two = !t->self || t->sample[1].set.nrows > 0;
 	double both = 0;
@@ -250,7 +250,7 @@ find_tiles(tiling *t)
 	if (t->self && two)
 		t->job.rows[0] = t->job.rows[1] = 0.5 * both;
 	t->aside.ctx = &t->ctx;
-	t->aside.work = compute_tiles;
+	t->aside.work = compute_tiles_of_samples;
 	t->aside.arg = t;
 	if (status == RB_OK)
 		status = rb_helper_run(&t->aside);
@@ -259,7 +259,7 @@ find_tiles(tiling *t)
 }
 
 static Datum
-make_corner_array(const double *x, int dims)
+make_tile_corner_array(const double *x, int dims)
 {
 	Datum values[3];
 
@@ -270,7 +270,7 @@ make_corner_array(const double *x, int dims)
 }
 
 static void
-store_tiles(const tiling *t, ReturnSetInfo *rsinfo)
+store_tile_rows(const tiling *t, ReturnSetInfo *rsinfo)
 {
 	const int dims = rb_kind_dims(t->sample[0].set.kind);
 	MemoryContext row =
@@ -284,8 +284,8 @@ store_tiles(const tiling *t, ReturnSetInfo *rsinfo)
 
 		CHECK_FOR_INTERRUPTS();
 		values[0] = Int32GetDatum((int32) i + 1);
-		values[1] = make_corner_array(t->tile[i].low, dims);
-		values[2] = make_corner_array(t->tile[i].high, dims);
+		values[1] = make_tile_corner_array(t->tile[i].low, dims);
+		values[2] = make_tile_corner_array(t->tile[i].high, dims);
 		/* The cost is an estimate, in units of one pair, rounded to tenths. */
 		values[3] = Float8GetDatum(rint(t->tile[i].cost * 10) / 10);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
@@ -309,7 +309,7 @@ close_tiling(void *arg)
 }
 
 static Datum
-return_tiles(FunctionCallInfo fcinfo, const char *function, bool query)
+return_tiles_of_join(FunctionCallInfo fcinfo, const char *function, bool query)
 {
 	MemoryContext caller;
 	tiling *t;
@@ -319,13 +319,13 @@ return_tiles(FunctionCallInfo fcinfo, const char *function, bool query)
 	t = palloc0(sizeof *t);
 	t->function = function;
 	t->query = query;
-	read_arguments(t, fcinfo->args);
+	read_tiling_arguments(t, fcinfo->args);
 	t->memory = rb_memory_open(function, (uint64) rb_setting_memory_limit * 1024);
 	rb_context_init(&t->ctx, t->memory);
 	rb_cleanup_register(&t->open, CurrentMemoryContext, close_tiling, t);
-	read_samples(t);
-	find_tiles(t);
-	store_tiles(t, (ReturnSetInfo *) fcinfo->resultinfo);
+	read_samples_for_tiles(t);
+	find_tiles_by_helper(t);
+	store_tile_rows(t, (ReturnSetInfo *) fcinfo->resultinfo);
 	rb_call_leave(caller);
 	return (Datum) 0;
 }
@@ -335,7 +335,7 @@ PG_FUNCTION_INFO_V1(redblue_tiles);
 Datum
 redblue_tiles(PG_FUNCTION_ARGS)
 {
-	return return_tiles(fcinfo, "redblue_tiles", false);
+	return return_tiles_of_join(fcinfo, "redblue_tiles", false);
 }
 
 PG_FUNCTION_INFO_V1(redblue_tiles_query);
@@ -343,13 +343,13 @@ PG_FUNCTION_INFO_V1(redblue_tiles_query);
 Datum
 redblue_tiles_query(PG_FUNCTION_ARGS)
 {
-	return return_tiles(fcinfo, "redblue_tiles_query", true);
+	return return_tiles_of_join(fcinfo, "redblue_tiles_query", true);
 }
 
 /* ---- which tiles a row belongs to: arguments ---- */
 
 static void
-read_box(FunctionCallInfo fcinfo, const char *function, rb_box *box)
+read_row_box_argument(FunctionCallInfo fcinfo, const char *function, rb_box *box)
 {
 	rb_ends_read(fcinfo->args, function, "low", "high", box);
 	for (int a = 0; a < box->dims; a++)
@@ -392,7 +392,7 @@ redblue_meets_tile(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
-	read_box(fcinfo, function, &box);
+	read_row_box_argument(fcinfo, function, &box);
 	rb_reach_read(fcinfo, function, 4, &box);
 	rb_tile_read(&fcinfo->args[2], function, &tile);
 	PG_RETURN_BOOL(rb_tile_needs(function, &box, false, &tile));
@@ -401,8 +401,8 @@ redblue_meets_tile(PG_FUNCTION_ARGS)
 /* ---- several tiles ---- */
 
 static const double *
-read_points(FunctionCallInfo fcinfo, const char *function, int argument, const char *name, int *n,
-			int *dims)
+read_tile_corners_argument(FunctionCallInfo fcinfo, const char *function, int argument,
+						   const char *name, int *n, int *dims)
 {
 	ArrayType *array;
 
@@ -434,8 +434,9 @@ rb_tiles_read(FunctionCallInfo fcinfo, const char *function, int first, rb_many_
 {
 	int n, dims;
 
-	tiles->low = read_points(fcinfo, function, first, "tile_lows", &tiles->n, &tiles->dims);
-	tiles->high = read_points(fcinfo, function, first + 1, "tile_highs", &n, &dims);
+	tiles->low =
+		read_tile_corners_argument(fcinfo, function, first, "tile_lows", &tiles->n, &tiles->dims);
+	tiles->high = read_tile_corners_argument(fcinfo, function, first + 1, "tile_highs", &n, &dims);
 	if (n != tiles->n)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s: tile_lows has %d points, but tile_highs has %d", function,
@@ -484,7 +485,7 @@ redblue_tiles_of(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return (Datum) 0;
-	read_box(fcinfo, function, &box);
+	read_row_box_argument(fcinfo, function, &box);
 	rb_reach_read(fcinfo, function, 4, &box);
 	rb_tiles_read(fcinfo, function, 2, &tiles);
 	rb_tiles_return(fcinfo, function, &box, false, &tiles);

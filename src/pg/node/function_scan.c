@@ -98,7 +98,7 @@ typedef struct rb_scan
 
 /* Releases the threads and memory of the join and reports what it did. */
 static void
-stop_run(rb_scan *scan)
+stop_run_of_scan(rb_scan *scan)
 {
 	if (scan->run == NULL || scan->reported)
 		return;
@@ -117,9 +117,9 @@ stop_run(rb_scan *scan)
 
 /* Stops the run and discards it. */
 static void
-drop_run(rb_scan *scan)
+drop_run_of_scan(rb_scan *scan)
 {
-	stop_run(scan);
+	stop_run_of_scan(scan);
 	scan->run = NULL;
 	scan->cursor = NULL;
 	scan->pump = NULL;
@@ -130,7 +130,7 @@ drop_run(rb_scan *scan)
 }
 
 static void
-compute_values(rb_scan *scan)
+compute_argument_values(rb_scan *scan)
 {
 	ExprContext *econtext = scan->css.ss.ps.ps_ExprContext;
 	int i = 0;
@@ -156,13 +156,13 @@ compute_values(rb_scan *scan)
 }
 
 static void
-open_run(rb_scan *scan)
+open_run_of_scan(rb_scan *scan)
 {
 	rb_call_args call;
 	MemoryContext old;
 
 	if (scan->values == NULL)
-		compute_values(scan);
+		compute_argument_values(scan);
 	old = MemoryContextSwitchTo(scan->context);
 	PushActiveSnapshot(scan->css.ss.ps.state->es_snapshot);
 	rb_call_args_read(scan->join, scan->call->funcid, scan->values, &call);
@@ -175,12 +175,12 @@ open_run(rb_scan *scan)
 
 /* Fetches the next block, or the next row of a result that has no blocks. */
 static bool
-fetch_next(rb_scan *scan, Datum *values)
+fetch_next_from_cursor(rb_scan *scan, Datum *values)
 {
 	bool more;
 
 	if (scan->run == NULL)
-		open_run(scan);
+		open_run_of_scan(scan);
 	/* Push a snapshot, because a side may have to be read again. */
 	PushActiveSnapshot(scan->css.ss.ps.state->es_snapshot);
 	more = scan->shape->raw > 0 ? rb_cursor_next_block(scan->cursor, &scan->block)
@@ -189,7 +189,7 @@ fetch_next(rb_scan *scan, Datum *values)
 	scan->next = 0;
 	if (!more)
 	{
-		stop_run(scan);
+		stop_run_of_scan(scan);
 		scan->done = true;
 	}
 	return more;
@@ -202,7 +202,7 @@ fetch_next(rb_scan *scan, Datum *values)
  * those of its rows.
  */
 static TupleDesc
-stored_desc(const FuncExpr *call, const rb_row_shape *shape)
+desc_of_stored_rows(const FuncExpr *call, const rb_row_shape *shape)
 {
 	const int columns = shape->raw > 0 ? shape->raw : shape->columns;
 	TupleDesc desc = CreateTemplateTupleDesc(columns);
@@ -225,17 +225,17 @@ store_join_rows(rb_scan *scan)
 	TupleDesc desc;
 
 	if (scan->stored == NULL)
-		scan->stored =
-			MakeSingleTupleTableSlot(stored_desc(scan->call, scan->shape), &TTSOpsMinimalTuple);
+		scan->stored = MakeSingleTupleTableSlot(desc_of_stored_rows(scan->call, scan->shape),
+												&TTSOpsMinimalTuple);
 	desc = scan->stored->tts_tupleDescriptor;
 	scan->store = tuplestore_begin_heap(false, false, work_mem);
 	MemoryContextSwitchTo(old);
-	while (scan->shape->raw == 0 && fetch_next(scan, values))
+	while (scan->shape->raw == 0 && fetch_next_from_cursor(scan, values))
 	{
 		CHECK_FOR_INTERRUPTS();
 		tuplestore_putvalues(scan->store, desc, values, no_nulls);
 	}
-	while (scan->shape->raw > 0 && fetch_next(scan, NULL))
+	while (scan->shape->raw > 0 && fetch_next_from_cursor(scan, NULL))
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (size_t i = 0; i < scan->block.n; i++)
@@ -254,7 +254,7 @@ store_join_rows(rb_scan *scan)
 
 /* Prepares the block to receive rows copied from the ring or the tuplestore. */
 static void
-begin_copy(rb_scan *scan)
+begin_copy_to_scan_block(rb_scan *scan)
 {
 	scan->block =
 		(rb_block){scan->red, scan->blue, scan->payload, (size_t) Max(scan->shape->raw - 2, 0), 0};
@@ -269,7 +269,7 @@ next_stored_block(rb_scan *scan)
 	const size_t most = raw > 3 ? RB_QUEUE_PAIRS / (raw - 2) : RB_QUEUE_PAIRS;
 	size_t n = 0;
 
-	begin_copy(scan);
+	begin_copy_to_scan_block(scan);
 	while (n < most && tuplestore_gettupleslot(scan->store, true, false, scan->stored))
 	{
 		slot_getallattrs(scan->stored);
@@ -286,7 +286,7 @@ next_stored_block(rb_scan *scan)
 }
 
 static void
-drop_store(rb_scan *scan)
+drop_tuplestore_of_scan(rb_scan *scan)
 {
 	if (scan->store != NULL)
 		tuplestore_end(scan->store);
@@ -294,7 +294,7 @@ drop_store(rb_scan *scan)
 }
 
 static bool
-more_rows(rb_scan *scan)
+get_next_block_of_scan(rb_scan *scan)
 {
 	bool more;
 
@@ -303,14 +303,14 @@ more_rows(rb_scan *scan)
 		return false;
 	if (scan->share != NULL)
 	{
-		begin_copy(scan);
+		begin_copy_to_scan_block(scan);
 		rb_pair_queue_read(scan->share, scan->join->function, &scan->block);
 		scan->done = scan->block.n == 0;
 		return !scan->done;
 	}
 	if (scan->keep && scan->store == NULL)
 		store_join_rows(scan);
-	more = scan->store != NULL ? next_stored_block(scan) : fetch_next(scan, NULL);
+	more = scan->store != NULL ? next_stored_block(scan) : fetch_next_from_cursor(scan, NULL);
 	scan->done = !more;
 	return more;
 }
@@ -319,7 +319,7 @@ more_rows(rb_scan *scan)
 
 /* Computes values that may be null or text; they live until the next row. */
 static void
-build_values(rb_scan *scan, TupleTableSlot *slot)
+build_row_values_of_scan(rb_scan *scan, TupleTableSlot *slot)
 {
 	MemoryContext row = scan->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory;
 	MemoryContext old = MemoryContextSwitchTo(row);
@@ -335,14 +335,14 @@ build_values(rb_scan *scan, TupleTableSlot *slot)
  * row is simply overwritten: clearing and storing the slot would cost as much as everything else.
  */
 static TupleTableSlot *
-next_of_block(rb_scan *scan, TupleTableSlot *slot)
+store_next_row_of_block(rb_scan *scan, TupleTableSlot *slot)
 {
-	if (scan->next == scan->block.n && !more_rows(scan))
+	if (scan->next == scan->block.n && !get_next_block_of_scan(scan))
 		return ExecClearTuple(slot);
 	if (TTS_SHOULDFREE(slot))
 		ExecClearTuple(slot);
 	if (scan->shape->made)
-		build_values(scan, slot);
+		build_row_values_of_scan(scan, slot);
 	else
 		for (int i = 0; i < scan->ncolumns; i++)
 			slot->tts_values[i] = rb_value_in(&scan->block, scan->value[i], scan->next);
@@ -355,14 +355,14 @@ next_of_block(rb_scan *scan, TupleTableSlot *slot)
  * scan->stored.
  */
 static bool
-next_values(rb_scan *scan, Datum *values)
+next_row_without_block(rb_scan *scan, Datum *values)
 {
 	if (scan->done)
 		return false;
 	if (scan->keep && scan->store == NULL)
 		store_join_rows(scan);
 	if (scan->store == NULL)
-		return fetch_next(scan, values);
+		return fetch_next_from_cursor(scan, values);
 	scan->done = !tuplestore_gettupleslot(scan->store, true, false, scan->stored);
 	if (scan->done)
 		return false;
@@ -373,16 +373,16 @@ next_values(rb_scan *scan, Datum *values)
 }
 
 static TupleTableSlot *
-next_row(ScanState *node)
+next_row_of_scan(ScanState *node)
 {
 	rb_scan *scan = (rb_scan *) node;
 	TupleTableSlot *slot = node->ss_ScanTupleSlot;
 	Datum values[RB_RESULT_COLUMNS];
 
 	if (scan->shape->raw > 0)
-		return next_of_block(scan, slot);
+		return store_next_row_of_block(scan, slot);
 	ExecClearTuple(slot);
-	if (!next_values(scan, values))
+	if (!next_row_without_block(scan, values))
 		return slot;
 	for (int i = 0; i < scan->ncolumns; i++)
 		slot->tts_values[i] = values[scan->columns[i]];
@@ -390,14 +390,14 @@ next_row(ScanState *node)
 }
 
 /*
- * EvalPlanQual never rechecks rows of this scan (see add_scan in function_scan_path.c). When it
- * rechecks rows of other scans, however, older servers call this function instead of next_row, for
- * example for a scan in a subquery.
+ * EvalPlanQual never rechecks rows of this scan (see add_function_scan_path in
+ * function_scan_path.c). When it rechecks rows of other scans, however, older servers call this
+ * function instead of next_row_of_scan, for example for a scan in a subquery.
  */
 static bool
-recheck_row(ScanState *node, TupleTableSlot *slot)
+recheck_row_of_scan(ScanState *node, TupleTableSlot *slot)
 {
-	slot = next_row(node);
+	slot = next_row_of_scan(node);
 	return !TupIsNull(slot);
 }
 
@@ -406,13 +406,13 @@ recheck_row(ScanState *node, TupleTableSlot *slot)
  * ExecScan would take half of the time per row.
  */
 static TupleTableSlot *
-exec_scan(CustomScanState *node)
+exec_function_scan(CustomScanState *node)
 {
 	PlanState *state = &node->ss.ps;
 
 	if (state->qual == NULL && state->ps_ProjInfo == NULL && state->state->es_epq_active == NULL)
-		return next_row(&node->ss);
-	return ExecScan(&node->ss, next_row, recheck_row);
+		return next_row_of_scan(&node->ss);
+	return ExecScan(&node->ss, next_row_of_scan, recheck_row_of_scan);
 }
 
 typedef struct params_walk
@@ -423,7 +423,7 @@ typedef struct params_walk
 
 /* Collects the parameters that an expression depends on. */
 static bool
-collect_params(Node *node, void *arg)
+collect_params_of_arguments(Node *node, void *arg)
 {
 	params_walk *walk = arg;
 
@@ -441,15 +441,15 @@ collect_params(Node *node, void *arg)
 
 		walk->params = bms_add_members(walk->params, plan->extParam);
 	}
-	return expression_tree_walker(node, collect_params, arg);
+	return expression_tree_walker(node, collect_params_of_arguments, arg);
 }
 
 static Bitmapset *
-params_of(List *expressions, const EState *estate)
+params_of_arguments(List *expressions, const EState *estate)
 {
 	params_walk walk = {estate->es_plannedstmt->subplans, NULL};
 
-	collect_params((Node *) expressions, &walk);
+	collect_params_of_arguments((Node *) expressions, &walk);
 	return walk.params;
 }
 
@@ -458,7 +458,7 @@ params_of(List *expressions, const EState *estate)
  * aggregate, such as count, that the scan replaces.
  */
 static void
-read_question(rb_scan *scan, const CustomScan *plan)
+read_requested_result(rb_scan *scan, const CustomScan *plan)
 {
 	const List *asked = linitial(plan->custom_private);
 	ListCell *lc;
@@ -487,7 +487,7 @@ read_question(rb_scan *scan, const CustomScan *plan)
 }
 
 static void
-begin_scan(CustomScanState *node, EState *estate, int eflags)
+begin_function_scan(CustomScanState *node, EState *estate, int eflags)
 {
 	rb_scan *scan = (rb_scan *) node;
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
@@ -500,9 +500,9 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	scan->join = rb_join_of_function(scan->call->funcid);
 	if (scan->join == NULL)
 		elog(ERROR, "function %u is not a join", scan->call->funcid);
-	read_question(scan, plan);
+	read_requested_result(scan, plan);
 	scan->args = ExecInitExprList(scan->call->args, &node->ss.ps);
-	scan->params = params_of(scan->call->args, estate);
+	scan->params = params_of_arguments(scan->call->args, estate);
 	scan->context =
 		AllocSetContextCreate(estate->es_query_cxt, "redblue scan", ALLOCSET_DEFAULT_SIZES);
 	scan->values_context =
@@ -517,7 +517,7 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
  * Stops the pump before the ring is unmapped, whatever the reason, so that no thread writes to it.
  */
 static void
-stop_sharing(dsm_segment *segment, Datum arg)
+stop_pump_of_scan(dsm_segment *segment, Datum arg)
 {
 	rb_scan *scan = (rb_scan *) DatumGetPointer(arg);
 
@@ -529,66 +529,66 @@ stop_sharing(dsm_segment *segment, Datum arg)
 }
 
 static void
-leave_share(rb_scan *scan)
+leave_shared_ring(rb_scan *scan)
 {
 	if (scan->segment != NULL)
 	{
-		cancel_on_dsm_detach(scan->segment, stop_sharing, PointerGetDatum(scan));
-		stop_sharing(scan->segment, PointerGetDatum(scan));
+		cancel_on_dsm_detach(scan->segment, stop_pump_of_scan, PointerGetDatum(scan));
+		stop_pump_of_scan(scan->segment, PointerGetDatum(scan));
 	}
 	scan->share = NULL;
 }
 
 static Size
-estimate_shared(CustomScanState *node, ParallelContext *pcxt)
+estimate_shared_ring(CustomScanState *node, ParallelContext *pcxt)
 {
 	return rb_pair_queue_size();
 }
 
 /* Starts the join in the leader, and the pump that fills the ring. */
 static void
-fill_share(rb_scan *scan, rb_pair_queue *share)
+fill_shared_ring(rb_scan *scan, rb_pair_queue *share)
 {
 	MemoryContext old;
 
-	drop_run(scan);
+	drop_run_of_scan(scan);
 	rb_pair_queue_init(share);
-	open_run(scan);
+	open_run_of_scan(scan);
 	old = MemoryContextSwitchTo(scan->context);
 	scan->pump = rb_pump_start(scan->run, share);
 	MemoryContextSwitchTo(old);
 }
 
 static void
-initialize_shared(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+initialize_shared_ring(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
 {
 	rb_scan *scan = (rb_scan *) node;
 
 	/* Without a shared memory segment there are no workers. */
 	if (pcxt->seg == NULL)
 		return;
-	on_dsm_detach(pcxt->seg, stop_sharing, PointerGetDatum(scan));
+	on_dsm_detach(pcxt->seg, stop_pump_of_scan, PointerGetDatum(scan));
 	scan->segment = pcxt->seg;
 	scan->share = coordinate;
-	fill_share(scan, coordinate);
+	fill_shared_ring(scan, coordinate);
 }
 
 static void
-reinitialize_shared(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+reinitialize_shared_ring(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
 {
 	if (pcxt->seg != NULL)
-		fill_share((rb_scan *) node, coordinate);
+		fill_shared_ring((rb_scan *) node, coordinate);
 }
 
 static void
-initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
+attach_worker_to_ring(CustomScanState *node, shm_toc *toc, void *coordinate)
 {
 	((rb_scan *) node)->share = coordinate;
 }
 
 /* Stops the pump when the plan needs no more pairs, so that the workers end too. */
 static void
-shutdown_scan(CustomScanState *node)
+shutdown_function_scan(CustomScanState *node)
 {
 	rb_scan *scan = (rb_scan *) node;
 
@@ -599,13 +599,16 @@ shutdown_scan(CustomScanState *node)
 /* ---- rescan and end ---- */
 
 static void
-restart_scan(CustomScanState *node)
+rescan_function_scan(CustomScanState *node)
 {
 	rb_scan *scan = (rb_scan *) node;
 	bool same = !bms_overlap(node->ss.ps.chgParam, scan->params);
 
 	ExecScanReScan(&node->ss);
-	/* The ring is refilled by reinitialize_shared, which may run before or after this function. */
+	/*
+	 * The ring is refilled by reinitialize_shared_ring, which may run before or after this
+	 * function.
+	 */
 	if (scan->share != NULL)
 	{
 		scan->done = false;
@@ -623,24 +626,24 @@ restart_scan(CustomScanState *node)
 	}
 	if (same && scan->run != NULL)
 		scan->keep = true;
-	drop_store(scan);
-	drop_run(scan);
+	drop_tuplestore_of_scan(scan);
+	drop_run_of_scan(scan);
 	if (!same)
 		scan->values = NULL;
 }
 
 static void
-end_scan(CustomScanState *node)
+end_function_scan(CustomScanState *node)
 {
 	rb_scan *scan = (rb_scan *) node;
 
-	leave_share(scan);
-	drop_store(scan);
+	leave_shared_ring(scan);
+	drop_tuplestore_of_scan(scan);
 	if (scan->stored != NULL)
 		ExecDropSingleTupleTableSlot(scan->stored);
 	scan->stored = NULL;
 	if (scan->context != NULL)
-		drop_run(scan);
+		drop_run_of_scan(scan);
 }
 
 /* ---- EXPLAIN ---- */
@@ -649,7 +652,7 @@ end_scan(CustomScanState *node)
  * Returns the table name or query text of a side, or its expression if the value is not known yet.
  */
 static char *
-source_text(rb_scan *scan, int side, List *deparse, ExplainState *es)
+text_of_source_argument(rb_scan *scan, int side, List *deparse, ExplainState *es)
 {
 	Node *arg = list_nth(scan->call->args, side);
 	Const *constant = (Const *) arg;
@@ -671,7 +674,7 @@ source_text(rb_scan *scan, int side, List *deparse, ExplainState *es)
 }
 
 static void
-explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
+explain_function_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	rb_scan *scan = (rb_scan *) node;
 	List *deparse = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
@@ -682,7 +685,7 @@ explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 		char *label = pstrdup(scan->join->side[i]);
 
 		label[0] = (char) toupper((unsigned char) label[0]);
-		ExplainPropertyText(label, source_text(scan, i, deparse, es), es);
+		ExplainPropertyText(label, text_of_source_argument(scan, i, deparse, es), es);
 	}
 	if (scan->result != scan->join->result && scan->result != RB_RESULT_COUNT)
 	{
@@ -712,16 +715,16 @@ explain_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 
 static const CustomExecMethods exec_methods = {
 	.CustomName = RB_SCAN_NAME,
-	.BeginCustomScan = begin_scan,
-	.ExecCustomScan = exec_scan,
-	.EndCustomScan = end_scan,
-	.ReScanCustomScan = restart_scan,
-	.EstimateDSMCustomScan = estimate_shared,
-	.InitializeDSMCustomScan = initialize_shared,
-	.ReInitializeDSMCustomScan = reinitialize_shared,
-	.InitializeWorkerCustomScan = initialize_worker,
-	.ShutdownCustomScan = shutdown_scan,
-	.ExplainCustomScan = explain_scan,
+	.BeginCustomScan = begin_function_scan,
+	.ExecCustomScan = exec_function_scan,
+	.EndCustomScan = end_function_scan,
+	.ReScanCustomScan = rescan_function_scan,
+	.EstimateDSMCustomScan = estimate_shared_ring,
+	.InitializeDSMCustomScan = initialize_shared_ring,
+	.ReInitializeDSMCustomScan = reinitialize_shared_ring,
+	.InitializeWorkerCustomScan = attach_worker_to_ring,
+	.ShutdownCustomScan = shutdown_function_scan,
+	.ExplainCustomScan = explain_function_scan,
 };
 
 Node *

@@ -60,18 +60,18 @@ static create_upper_paths_hook_type previous_upper_hook;
 /* Size of a pair in bytes; a scan gets as many workers as a table with rows of this size */
 #define RB_PAIR_BYTES 40
 
-static Plan *plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist,
-					   List *clauses, List *children);
+static Plan *plan_function_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist,
+								List *clauses, List *children);
 
 static const CustomPathMethods scan_path_methods = {.CustomName = RB_SCAN_NAME,
-													.PlanCustomPath = plan_scan};
+													.PlanCustomPath = plan_function_scan};
 
 /*
  * Returns the columns of the relation that the clauses or the expressions above it reference,
  * numbered as by pull_varattnos.
  */
 static Bitmapset *
-wanted_columns(RelOptInfo *rel, List *clauses)
+referenced_columns_of_call(RelOptInfo *rel, List *clauses)
 {
 	Bitmapset *columns = NULL;
 
@@ -82,10 +82,10 @@ wanted_columns(RelOptInfo *rel, List *clauses)
 
 /* Returns true if the whole row, or anything else that is not a column, is referenced. */
 static bool
-wants_whole_row(RelOptInfo *rel)
+is_whole_row_referenced(RelOptInfo *rel)
 {
 	List *clauses = extract_actual_clauses(rel->baserestrictinfo, false);
-	int column = bms_next_member(wanted_columns(rel, clauses), -1);
+	int column = bms_next_member(referenced_columns_of_call(rel, clauses), -1);
 
 	return column >= 0 && column + FirstLowInvalidHeapAttributeNumber <= 0;
 }
@@ -95,7 +95,7 @@ wants_whole_row(RelOptInfo *rel)
  * NULL.
  */
 static FuncExpr *
-call_of_relation(RelOptInfo *rel, RangeTblEntry *rte)
+scannable_call_of_relation(RelOptInfo *rel, RangeTblEntry *rte)
 {
 	RangeTblFunction *function;
 	const rb_join *join;
@@ -106,7 +106,8 @@ call_of_relation(RelOptInfo *rel, RangeTblEntry *rte)
 	if (function->funcexpr == NULL || !IsA(function->funcexpr, FuncExpr))
 		return NULL;
 	join = rb_join_of_function(((FuncExpr *) function->funcexpr)->funcid);
-	if (join == NULL || join->keys || join->result == RB_RESULT_COUNT || wants_whole_row(rel) ||
+	if (join == NULL || join->keys || join->result == RB_RESULT_COUNT ||
+		is_whole_row_referenced(rel) ||
 		function->funccolcount != rb_row_shape_of(join->result)->columns)
 		return NULL;
 	return (FuncExpr *) function->funcexpr;
@@ -118,7 +119,7 @@ call_of_relation(RelOptInfo *rel, RangeTblEntry *rte)
  * has decided from the function's label whether their parent is parallel.
  */
 static bool
-can_share(PlannerInfo *root, RelOptInfo *rel, FuncExpr *call)
+can_workers_share_scan(PlannerInfo *root, RelOptInfo *rel, FuncExpr *call)
 {
 	return rb_row_shape_of(rb_join_of_function(call->funcid)->result)->from == RB_ROWS_STREAM &&
 		   root->glob->parallelModeOK && max_parallel_workers_per_gather > 0 &&
@@ -133,13 +134,14 @@ can_share(PlannerInfo *root, RelOptInfo *rel, FuncExpr *call)
  * as for a table of that size.
  */
 static void
-add_shared_scan(PlannerInfo *root, RelOptInfo *rel, const CustomPath *serial, FuncExpr *call)
+add_parallel_function_scan(PlannerInfo *root, RelOptInfo *rel, const CustomPath *serial,
+						   FuncExpr *call)
 {
 	int workers;
 	double share;
 	CustomPath *path;
 
-	if (!can_share(root, rel, call))
+	if (!can_workers_share_scan(root, rel, call))
 		return;
 	workers = compute_parallel_worker(rel, serial->path.rows * RB_PAIR_BYTES / BLCKSZ, -1,
 									  max_parallel_workers_per_gather);
@@ -160,7 +162,7 @@ add_shared_scan(PlannerInfo *root, RelOptInfo *rel, const CustomPath *serial, Fu
 
 /* Replaces the stock path with a custom path of the same cost, since it does the same work. */
 static void
-add_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+add_function_scan_path(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
 	FuncExpr *call;
 	ListCell *lc;
@@ -174,7 +176,7 @@ add_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 	 */
 	if (!rb_setting_custom_scan || root->rowMarks != NIL)
 		return;
-	call = call_of_relation(rel, rte);
+	call = scannable_call_of_relation(rel, rte);
 	if (call == NULL)
 		return;
 	foreach (lc, rel->pathlist)
@@ -192,7 +194,7 @@ add_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 		path->custom_private = list_make1(call);
 		path->methods = &scan_path_methods;
 		lfirst(lc) = path;
-		add_shared_scan(root, rel, path, call);
+		add_parallel_function_scan(root, rel, path, call);
 		break;
 	}
 }
@@ -202,8 +204,8 @@ add_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
  * the result.
  */
 static void
-add_call_columns(Index relid, const FuncExpr *call, rb_result result, Bitmapset *wanted,
-				 List **targets, List **columns)
+add_columns_of_call(Index relid, const FuncExpr *call, rb_result result, Bitmapset *wanted,
+					List **targets, List **columns)
 {
 	const rb_row_shape *shape = rb_row_shape_of(result);
 	AttrNumber at = 1;
@@ -224,8 +226,8 @@ add_call_columns(Index relid, const FuncExpr *call, rb_result result, Bitmapset 
  * replaced and the plan depends on the function and on the tables it names.
  */
 static Plan *
-plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, List *clauses,
-		  List *children)
+plan_function_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, List *clauses,
+				   List *children)
 {
 	CustomScan *plan = makeNode(CustomScan);
 	FuncExpr *call = linitial_node(FuncExpr, best->custom_private);
@@ -238,8 +240,9 @@ plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 	plan->flags = best->flags;
 	plan->custom_exprs = list_make1(copyObject(call));
 	/* Let rows have exactly the referenced columns, which avoids a projection. */
-	add_call_columns(rel->relid, call, join->result, wanted_columns(rel, plan->scan.plan.qual),
-					 &plan->custom_scan_tlist, &asked);
+	add_columns_of_call(rel->relid, call, join->result,
+						referenced_columns_of_call(rel, plan->scan.plan.qual),
+						&plan->custom_scan_tlist, &asked);
 	plan->custom_private = list_make1(asked);
 	plan->methods = &rb_scan_methods;
 	return &plan->scan.plan;
@@ -253,14 +256,14 @@ static const CustomScanMethods aggregate_scan_methods[] = {
 	{.CustomName = "redblue matched rows", .CreateCustomScanState = rb_scan_create_state},
 	{.CustomName = "redblue groups", .CreateCustomScanState = rb_scan_create_state}};
 
-static Plan *plan_answer(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist,
-						 List *clauses, List *children);
+static Plan *plan_aggregate_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist,
+								 List *clauses, List *children);
 
 static const CustomPathMethods aggregate_path_methods = {.CustomName = "redblue answer",
-														 .PlanCustomPath = plan_answer};
+														 .PlanCustomPath = plan_aggregate_scan};
 
 static const CustomScanMethods *
-methods_of(rb_result result)
+scan_methods_of_result(rb_result result)
 {
 	return &aggregate_scan_methods[result == RB_RESULT_COUNT    ? 0
 								   : result == RB_RESULT_COUNTS ? 1
@@ -272,7 +275,7 @@ methods_of(rb_result result)
 
 /* Returns the column of the pairs, 1 or 2, to which this column of the relation is equal, or 0. */
 static AttrNumber
-column_of_pairs(const Node *node, const rb_question *q)
+pair_column_equal_to(const Node *node, const rb_question *q)
 {
 	const Var *var = (const Var *) node;
 
@@ -286,7 +289,7 @@ column_of_pairs(const Node *node, const rb_question *q)
 
 /* Returns true if an aggregate is computed from all rows of a group. */
 static bool
-is_of_all_rows(const Aggref *aggregate)
+is_aggregate_of_all_rows(const Aggref *aggregate)
 {
 	return aggregate->agglevelsup == 0 && aggregate->aggsplit == AGGSPLIT_SIMPLE &&
 		   aggregate->aggfilter == NULL && aggregate->aggdistinct == NIL &&
@@ -295,30 +298,31 @@ is_of_all_rows(const Aggref *aggregate)
 
 /* Returns true if the aggregate counts each pair exactly once. */
 static bool
-counts_pairs(const Aggref *aggregate, const rb_question *q)
+does_count_pairs_once(const Aggref *aggregate, const rb_question *q)
 {
 	const Node *arg;
 
-	if (!is_of_all_rows(aggregate) || aggregate->aggorder != NIL)
+	if (!is_aggregate_of_all_rows(aggregate) || aggregate->aggorder != NIL)
 		return false;
 	if (aggregate->aggfnoid == F_COUNT_)
 		return true;
 	if (aggregate->aggfnoid != F_COUNT_ANY)
 		return false;
 	arg = (const Node *) linitial_node(TargetEntry, aggregate->args)->expr;
-	return column_of_pairs(arg, q) != 0 || (IsA(arg, Const) && !((const Const *) arg)->constisnull);
+	return pair_column_equal_to(arg, q) != 0 ||
+		   (IsA(arg, Const) && !((const Const *) arg)->constisnull);
 }
 
 /* Returns true if the aggregate collects the other ids of a group in any or in ascending order. */
 static bool
-collects_partners(const Aggref *aggregate, const rb_question *q)
+does_collect_partners(const Aggref *aggregate, const rb_question *q)
 {
 	const SortGroupClause *order;
 
-	if (aggregate->aggfnoid != F_ARRAY_AGG_ANYNONARRAY || !is_of_all_rows(aggregate) ||
+	if (aggregate->aggfnoid != F_ARRAY_AGG_ANYNONARRAY || !is_aggregate_of_all_rows(aggregate) ||
 		list_length(aggregate->args) != 1 || list_length(aggregate->aggorder) > 1 ||
 		q->column == 0 ||
-		column_of_pairs((Node *) linitial_node(TargetEntry, aggregate->args)->expr, q) !=
+		pair_column_equal_to((Node *) linitial_node(TargetEntry, aggregate->args)->expr, q) !=
 			3 - q->column)
 		return false;
 	if (aggregate->aggorder == NIL)
@@ -338,15 +342,15 @@ collect_aggregates(Node *node, void *arg)
 	switch (nodeTag(node))
 	{
 		case T_Aggref:
-			if (counts_pairs((Aggref *) node, q))
+			if (does_count_pairs_once((Aggref *) node, q))
 				q->counts = list_append_unique(q->counts, node);
-			else if (collects_partners((Aggref *) node, q))
+			else if (does_collect_partners((Aggref *) node, q))
 				q->arrays = list_append_unique(q->arrays, node);
 			else
 				return true;
 			return false;
 		case T_Var:
-			return q->column == 0 || column_of_pairs(node, q) != q->column;
+			return q->column == 0 || pair_column_equal_to(node, q) != q->column;
 		case T_PlaceHolderVar:
 		case T_GroupingFunc:
 		case T_WindowFunc:
@@ -369,7 +373,7 @@ rb_ask_for_aggregates(Node *node, rb_question *q)
  * core knows only their total number.
  */
 static bool
-is_answered(rb_result result, AttrNumber column)
+can_join_compute_aggregate(rb_result result, AttrNumber column)
 {
 	switch (result)
 	{
@@ -386,7 +390,7 @@ is_answered(rb_result result, AttrNumber column)
 
 /* Returns true if nothing filters the rows of the relation, or relates them to other rows. */
 static bool
-is_whole(const RelOptInfo *rel)
+is_relation_unfiltered(const RelOptInfo *rel)
 {
 	return rel->reloptkind == RELOPT_BASEREL && rel->baserestrictinfo == NIL &&
 		   rel->joininfo == NIL && !rel->has_eclass_joins;
@@ -394,14 +398,16 @@ is_whole(const RelOptInfo *rel)
 
 /* Returns the call if the relation has all of its pairs, else NULL. */
 static FuncExpr *
-call_of(PlannerInfo *root, RelOptInfo *rel, AttrNumber column)
+call_with_all_pairs(PlannerInfo *root, RelOptInfo *rel, AttrNumber column)
 {
 	FuncExpr *call;
 
-	if (!is_whole(rel) || rel->rtekind != RTE_FUNCTION || !bms_is_empty(rel->lateral_relids))
+	if (!is_relation_unfiltered(rel) || rel->rtekind != RTE_FUNCTION ||
+		!bms_is_empty(rel->lateral_relids))
 		return NULL;
-	call = call_of_relation(rel, planner_rt_fetch(rel->relid, root));
-	if (call == NULL || !is_answered(rb_join_of_function(call->funcid)->result, column))
+	call = scannable_call_of_relation(rel, planner_rt_fetch(rel->relid, root));
+	if (call == NULL ||
+		!can_join_compute_aggregate(rb_join_of_function(call->funcid)->result, column))
 		return NULL;
 	return call;
 }
@@ -411,7 +417,7 @@ call_of(PlannerInfo *root, RelOptInfo *rel, AttrNumber column)
  * the first row if it is equal to the other one in the second row, else 0.
  */
 static List *
-directions_of(const List *rows, Index pairs)
+directions_of_pair_list(const List *rows, Index pairs)
 {
 	const rb_question q = {.relid = pairs};
 	List *directions = NIL;
@@ -420,8 +426,8 @@ directions_of(const List *rows, Index pairs)
 
 	forboth(first, (List *) linitial(rows), second, (List *) lsecond(rows))
 	{
-		const AttrNumber column = column_of_pairs(lfirst(first), &q);
-		const bool turned = column != 0 && column_of_pairs(lfirst(second), &q) == 3 - column;
+		const AttrNumber column = pair_column_equal_to(lfirst(first), &q);
+		const bool turned = column != 0 && pair_column_equal_to(lfirst(second), &q) == 3 - column;
 
 		directions = lappend_int(directions, turned ? column : 0);
 	}
@@ -430,8 +436,8 @@ directions_of(const List *rows, Index pairs)
 
 /*
  * Sets q->relid to the relation that has the pairs: the function, or for a self join a list of two
- * rows for each pair, one for each direction. Returns the relation of the function, or NULL if there
- * is anything else.
+ * rows for each pair, one for each direction. Returns the relation of the function, or NULL if
+ * there is anything else.
  */
 static RelOptInfo *
 relation_of_pairs(PlannerInfo *root, RelOptInfo *input, rb_question *q)
@@ -458,11 +464,11 @@ relation_of_pairs(PlannerInfo *root, RelOptInfo *input, rb_question *q)
 		list = other;
 	}
 	rte = planner_rt_fetch(list->relid, root);
-	if (list->rtekind != RTE_VALUES || !is_whole(list) || list_length(rte->values_lists) != 2 ||
-		!bms_equal(list->lateral_relids, pairs->relids))
+	if (list->rtekind != RTE_VALUES || !is_relation_unfiltered(list) ||
+		list_length(rte->values_lists) != 2 || !bms_equal(list->lateral_relids, pairs->relids))
 		return NULL;
 	q->relid = list->relid;
-	q->directions = directions_of(rte->values_lists, pairs->relid);
+	q->directions = directions_of_pair_list(rte->values_lists, pairs->relid);
 	return pairs;
 }
 
@@ -471,13 +477,13 @@ relation_of_pairs(PlannerInfo *root, RelOptInfo *input, rb_question *q)
  * only input, else NULL. Without such clauses, they form one group.
  */
 static FuncExpr *
-call_below(PlannerInfo *root, RelOptInfo *input, List *clauses, rb_question *q)
+call_with_all_pairs_below(PlannerInfo *root, RelOptInfo *input, List *clauses, rb_question *q)
 {
 	RelOptInfo *rel;
 	FuncExpr *call;
 	Node *group;
 
-	/* Exclude rowMarks for the reason given in add_scan. */
+	/* Exclude rowMarks for the reason given in add_function_scan_path. */
 	if (!rb_setting_custom_scan || root->rowMarks != NIL || root->parse->hasTargetSRFs ||
 		input->cheapest_total_path == NULL || input->cheapest_total_path->param_info != NULL ||
 		IS_DUMMY_REL(input))
@@ -489,12 +495,12 @@ call_below(PlannerInfo *root, RelOptInfo *input, List *clauses, rb_question *q)
 	{
 		group = get_sortgroupclause_expr(linitial_node(SortGroupClause, clauses),
 										 root->processed_tlist);
-		q->column = column_of_pairs(group, q);
+		q->column = pair_column_equal_to(group, q);
 		if (q->column == 0)
 			return NULL;
 		q->group = (Var *) group;
 	}
-	call = call_of(root, rel, q->column);
+	call = call_with_all_pairs(root, rel, q->column);
 	if (call == NULL || q->directions == NIL)
 		return call;
 	return q->column != 0 && rb_join_sides(rb_join_of_function(call->funcid)) == 1 ? call : NULL;
@@ -505,8 +511,8 @@ call_below(PlannerInfo *root, RelOptInfo *input, List *clauses, rb_question *q)
  * the planner's own estimate of groups.
  */
 static double
-rows_of_answer(PlannerInfo *root, rb_result result, rb_result_side of, FuncExpr *call,
-			   const rb_question *q, double pairs)
+estimate_rows_of_aggregate(PlannerInfo *root, rb_result result, rb_result_side of, FuncExpr *call,
+						   const rb_question *q, double pairs)
 {
 	double rows;
 
@@ -519,7 +525,7 @@ rows_of_answer(PlannerInfo *root, rb_result result, rb_result_side of, FuncExpr 
 
 /* Appends a target entry of the scan, and its index in the result. */
 static void
-add_column(Node *expr, int index, List **targets, List **columns)
+add_column_to_scan(Node *expr, int index, List **targets, List **columns)
 {
 	const AttrNumber n = (AttrNumber) (list_length(*targets) + 1);
 
@@ -529,17 +535,17 @@ add_column(Node *expr, int index, List **targets, List **columns)
 
 /* Builds the target entries of the scan and the list of their indices in the result. */
 static void
-add_result_columns(rb_result result, const rb_question *q, List **targets, List **columns)
+add_columns_of_aggregate(rb_result result, const rb_question *q, List **targets, List **columns)
 {
 	const int count = result == RB_RESULT_COUNT ? 0 : result == RB_RESULT_COUNTS ? 1 : 2;
 	ListCell *lc;
 
 	if (q->group != NULL)
-		add_column((Node *) q->group, 0, targets, columns);
+		add_column_to_scan((Node *) q->group, 0, targets, columns);
 	foreach (lc, q->arrays)
-		add_column(lfirst(lc), 1, targets, columns);
+		add_column_to_scan(lfirst(lc), 1, targets, columns);
 	foreach (lc, q->counts)
-		add_column(lfirst(lc), count, targets, columns);
+		add_column_to_scan(lfirst(lc), count, targets, columns);
 }
 
 /*
@@ -549,8 +555,8 @@ add_result_columns(rb_result result, const rb_question *q, List **targets, List 
  * groups.
  */
 static void
-add_answer(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, PathTarget *target,
-		   FuncExpr *call, const rb_question *q, List *having)
+add_aggregate_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, PathTarget *target,
+				   FuncExpr *call, const rb_question *q, List *having)
 {
 	const rb_result result = q->column == 0     ? RB_RESULT_COUNT
 							 : q->arrays != NIL ? RB_RESULT_GROUPS
@@ -563,7 +569,7 @@ add_answer(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, PathTarget 
 	List *targets = NIL;
 	List *private = list_make2_int(result, of);
 	Cost startup = input->cheapest_startup_path->startup_cost;
-	double rows = rows_of_answer(root, result, of, call, q, input->rows);
+	double rows = estimate_rows_of_aggregate(root, result, of, call, q, input->rows);
 	QualCost cost;
 
 	path->path.pathtype = T_CustomScan;
@@ -583,7 +589,7 @@ add_answer(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, PathTarget 
 	path->path.total_cost += path->path.rows * target->cost.per_tuple;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->methods = &aggregate_path_methods;
-	add_result_columns(result, q, &targets, &private);
+	add_columns_of_aggregate(result, q, &targets, &private);
 	path->custom_private = list_make4(call, having, targets, private);
 	output->pathlist = list_make1(path);
 	output->partial_pathlist = NIL;
@@ -591,8 +597,8 @@ add_answer(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, PathTarget 
 
 /* Adds a path for a GROUP BY of a join function, if a scan can return its result. */
 static void
-answer_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
-			  const GroupPathExtraData *extra)
+add_path_for_group_by(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
+					  const GroupPathExtraData *extra)
 {
 	const Query *parse = root->parse;
 	rb_question q = {.relid = 0};
@@ -601,7 +607,7 @@ answer_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 
 	if (parse->groupingSets != NIL)
 		return;
-	call = call_below(root, input, parse->groupClause, &q);
+	call = call_with_all_pairs_below(root, input, parse->groupClause, &q);
 	if (call == NULL)
 		return;
 	if (!rb_ask_for_aggregates((Node *) output->reltarget->exprs, &q) ||
@@ -613,12 +619,12 @@ answer_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 	 */
 	if (q.column == 0 && q.counts == NIL)
 		return;
-	add_answer(root, input, output, output->reltarget, call, &q, having);
+	add_aggregate_path(root, input, output, output->reltarget, call, &q, having);
 }
 
 /* Adds a path for a DISTINCT of a join function, if a scan can return its result. */
 static void
-answer_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
+add_path_for_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 {
 	const Query *parse = root->parse;
 	rb_question q = {.relid = 0};
@@ -628,13 +634,13 @@ answer_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 	if (parse->hasDistinctOn || parse->hasAggs || parse->hasWindowFuncs ||
 		parse->groupClause != NIL || parse->groupingSets != NIL || parse->havingQual != NULL)
 		return;
-	call = call_below(root, input, parse->distinctClause, &q);
+	call = call_with_all_pairs_below(root, input, parse->distinctClause, &q);
 	if (call == NULL || q.group == NULL)
 		return;
 	target = input->cheapest_total_path->pathtarget;
 	if (list_length(target->exprs) != 1 || !equal(linitial(target->exprs), q.group))
 		return;
-	add_answer(root, input, output, target, call, &q, NIL);
+	add_aggregate_path(root, input, output, target, call, &q, NIL);
 }
 
 /* Adds paths for aggregates of join functions in FROM. */
@@ -645,17 +651,17 @@ add_function_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo 
 	if (previous_upper_hook != NULL)
 		previous_upper_hook(root, stage, input, output, extra);
 	if (stage == UPPERREL_GROUP_AGG)
-		answer_groups(root, input, output, extra);
+		add_path_for_group_by(root, input, output, extra);
 	else if (stage == UPPERREL_DISTINCT)
-		answer_distinct(root, input, output);
+		add_path_for_distinct(root, input, output);
 }
 
 /* ---- the plan for aggregates ---- */
 
 /* Makes the plan of a scan that returns aggregates. */
 static Plan *
-plan_answer(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, List *clauses,
-			List *children)
+plan_aggregate_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist,
+					List *clauses, List *children)
 {
 	CustomScan *plan = makeNode(CustomScan);
 	List *private = lfourth(best->custom_private);
@@ -667,7 +673,7 @@ plan_answer(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, L
 	plan->custom_exprs = list_make1(copyObject((Node *) linitial(best->custom_private)));
 	plan->custom_scan_tlist = lthird(best->custom_private);
 	plan->custom_private = list_make1(private);
-	plan->methods = methods_of((rb_result) linitial_int(private));
+	plan->methods = scan_methods_of_result((rb_result) linitial_int(private));
 	return &plan->scan.plan;
 }
 
@@ -678,7 +684,7 @@ rb_scan_install(void)
 	for (size_t i = 0; i < lengthof(aggregate_scan_methods); i++)
 		RegisterCustomScanMethods(&aggregate_scan_methods[i]);
 	previous_rel_hook = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = add_scan;
+	set_rel_pathlist_hook = add_function_scan_path;
 	previous_upper_hook = create_upper_paths_hook;
 	create_upper_paths_hook = add_function_upper_paths;
 }

@@ -65,7 +65,7 @@ struct rb_decoding
 
 /* Decodes the geometries of a batch until one is left to the main thread. */
 static void
-decode_batch(rb_decoding *d, geometry_batch *b)
+decode_batch_partly(rb_decoding *d, geometry_batch *b)
 {
 	const double start = d->timed ? rb_now_ms() : 0;
 
@@ -83,7 +83,7 @@ decode_batch(rb_decoding *d, geometry_batch *b)
 
 /* Decodes batches until the main thread ends the helper thread. */
 static void *
-decode_all(void *arg)
+decode_batches_in_thread(void *arg)
 {
 	rb_decoding *d = arg;
 
@@ -95,7 +95,7 @@ decode_all(void *arg)
 		if (rb_load(&d->leave) != 0)
 			break;
 		pthread_mutex_unlock(&d->lock);
-		decode_batch(d, d->due);
+		decode_batch_partly(d, d->due);
 		pthread_mutex_lock(&d->lock);
 		d->due = NULL;
 		pthread_cond_signal(&d->changed);
@@ -114,7 +114,7 @@ start_decoding_thread(rb_decoding *d)
 		return true;
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_cond_init(&d->changed, NULL);
-	d->started = rb_thread_start(&d->thread, STACK, decode_all, d) == 0;
+	d->started = rb_thread_start(&d->thread, STACK, decode_batches_in_thread, d) == 0;
 	if (!d->started)
 	{
 		pthread_cond_destroy(&d->changed);
@@ -125,7 +125,7 @@ start_decoding_thread(rb_decoding *d)
 
 /* Ends the helper thread. */
 static void
-end_thread(rb_decoding *d)
+end_decoding_thread(rb_decoding *d)
 {
 	if (!d->started)
 		return;
@@ -143,7 +143,7 @@ end_thread(rb_decoding *d)
 
 /* Decodes what the thread has left of a batch. */
 static void
-decode_rest(rb_decoding *d, geometry_batch *b)
+decode_rest_of_batch(rb_decoding *d, geometry_batch *b)
 {
 	while (b->at < b->end)
 	{
@@ -160,7 +160,7 @@ decode_rest(rb_decoding *d, geometry_batch *b)
  * while waiting, because the thread finishes at most one geometry once an interrupt is pending.
  */
 static void
-finish_other(rb_decoding *d)
+finish_batch_of_thread(rb_decoding *d)
 {
 	geometry_batch *other = &d->batch[1 - d->filling];
 
@@ -173,23 +173,23 @@ finish_other(rb_decoding *d)
 	CHECK_FOR_INTERRUPTS();
 	if (other->at == other->end)
 		return;
-	decode_rest(d, other);
+	decode_rest_of_batch(d, other);
 	if (++d->broken >= MOST_BROKEN)
 	{
 		d->given_up = true;
-		end_thread(d);
+		end_decoding_thread(d);
 	}
 }
 
 /* Passes the filled batch to the thread, after the other batch is decoded and free. */
 static void
-submit_batch(rb_decoding *d)
+submit_batch_to_thread(rb_decoding *d)
 {
-	finish_other(d);
+	finish_batch_of_thread(d);
 	if (d->given_up || !start_decoding_thread(d))
 	{
 		d->given_up = true;
-		decode_rest(d, &d->batch[d->filling]);
+		decode_rest_of_batch(d, &d->batch[d->filling]);
 		return;
 	}
 	pthread_mutex_lock(&d->lock);
@@ -227,7 +227,7 @@ rb_join_decode_write(rb_decoding *d, struct varlena *geometry, const rb_join_pla
 	if (!d->given_up && sizeof *r + bytes > BATCH_BYTES / 8)
 		rb_join_decode_flush(d);
 	else if (!d->given_up && b->end + sizeof *r + bytes > BATCH_BYTES)
-		submit_batch(d);
+		submit_batch_to_thread(d);
 	if (d->given_up || sizeof *r + bytes > BATCH_BYTES / 8)
 	{
 		rb_join_side_add(d->side, geometry, place);
@@ -247,9 +247,9 @@ rb_join_decode_flush(rb_decoding *d)
 {
 	geometry_batch *b;
 
-	finish_other(d);
+	finish_batch_of_thread(d);
 	b = &d->batch[d->filling];
-	decode_rest(d, b);
+	decode_rest_of_batch(d, b);
 	b->end = b->at = 0;
 }
 
@@ -264,7 +264,7 @@ rb_join_decode_end(rb_decoding *d)
 {
 	if (d == NULL)
 		return;
-	end_thread(d);
+	end_decoding_thread(d);
 	d->given_up = true;
 	for (int i = 0; i < 2; i++)
 		rb_free(d->memory, (void **) &d->batch[i].bytes);

@@ -16,7 +16,7 @@
  * it.
  */
 static bool
-has_z_for_sure(const Node *geometry)
+has_z_by_type_modifier(const Node *geometry)
 {
 	const int32 modifier = exprTypmod(geometry);
 
@@ -25,7 +25,7 @@ has_z_for_sure(const Node *geometry)
 
 /* Returns true if the stages are timed (EXPLAIN ANALYZE). */
 static bool
-is_timed(const rb_geometry_join *j)
+are_join_stages_timed(const rb_geometry_join *j)
 {
 	return j->css.ss.ps.instrument != NULL && rb_node_is_timed(j->css.ss.ps.instrument);
 }
@@ -34,7 +34,7 @@ is_timed(const rb_geometry_join *j)
 
 /* Returns the geometry of a row of the input. It is valid until the next row is read. */
 static Datum
-geometry_of(rb_geometry_join *j, rb_join_input *in, TupleTableSlot *slot, bool *null)
+geometry_of_input_row(rb_geometry_join *j, rb_join_input *in, TupleTableSlot *slot, bool *null)
 {
 	ExprContext *econtext = j->css.ss.ps.ps_ExprContext;
 	TupleTableSlot *scan = j->css.ss.ss_ScanTupleSlot;
@@ -55,7 +55,7 @@ geometry_of(rb_geometry_join *j, rb_join_input *in, TupleTableSlot *slot, bool *
  * NULL for another input.
  */
 static TupleTableSlot *
-slot_of_table(const PlanState *plan)
+slot_of_scanned_table(const PlanState *plan)
 {
 	switch (nodeTag(plan))
 	{
@@ -76,7 +76,7 @@ slot_of_table(const PlanState *plan)
  * ms if timed.
  */
 static double
-add_geometry(rb_join_input *in, Datum geometry, const TupleTableSlot *table, bool timed)
+add_geometry_to_side(rb_join_input *in, Datum geometry, const TupleTableSlot *table, bool timed)
 {
 	struct varlena *bytes = PG_DETOAST_DATUM_PACKED(geometry);
 	rb_join_place place = {.row = in->n, .tid = table->tts_tid, .relid = table->tts_tableOid};
@@ -89,11 +89,11 @@ add_geometry(rb_join_input *in, Datum geometry, const TupleTableSlot *table, boo
 
 /* Reads one input to its end and adds the geometries to its side. */
 static void
-read_input(rb_geometry_join *j, rb_join_input *in)
+read_input_to_end(rb_geometry_join *j, rb_join_input *in)
 {
 	ExprContext *econtext = j->css.ss.ps.ps_ExprContext;
-	TupleTableSlot *table = slot_of_table(in->plan);
-	const bool timed = is_timed(j);
+	TupleTableSlot *table = slot_of_scanned_table(in->plan);
+	const bool timed = are_join_stages_timed(j);
 	MemoryContext old = MemoryContextSwitchTo(j->context);
 	const double start = timed ? rb_now_ms() : 0;
 	double here = 0; /* Time in which this process decoded or waited for decoding */
@@ -115,12 +115,12 @@ read_input(rb_geometry_join *j, rb_join_input *in)
 		if (TupIsNull(slot))
 			break;
 		ResetExprContext(econtext);
-		geometry = geometry_of(j, in, slot, &null);
+		geometry = geometry_of_input_row(j, in, slot, &null);
 		if (!null)
 		{
 			old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 			/* If the row was passed through unchanged, its own slot has its location, too. */
-			here += add_geometry(in, geometry, table != NULL ? table : slot, timed);
+			here += add_geometry_to_side(in, geometry, table != NULL ? table : slot, timed);
 			MemoryContextSwitchTo(old);
 		}
 		if (in->kept != NULL)
@@ -141,7 +141,7 @@ read_input(rb_geometry_join *j, rb_join_input *in)
 
 /* Evaluates the distance of the join; if it is null, there are no pairs. */
 static void
-evaluate_distance(rb_geometry_join *j)
+evaluate_distance_of_join(rb_geometry_join *j)
 {
 	ExprContext *econtext = j->css.ss.ps.ps_ExprContext;
 	bool null = false;
@@ -167,7 +167,7 @@ rb_join_check_distance(rb_geometry_join *j)
 
 	j->no_pairs = outer->n[0] + outer->n[1] == 0 || inner->n[0] + inner->n[1] == 0;
 	if (!j->no_pairs)
-		evaluate_distance(j);
+		evaluate_distance_of_join(j);
 	if (j->no_pairs)
 		return;
 	rb_check_distance(j->reach);
@@ -177,7 +177,7 @@ rb_join_check_distance(rb_geometry_join *j)
 
 /* Initializes a side before its input is read. */
 static void
-begin_side(rb_geometry_join *j, rb_join_side *s)
+begin_side_of_input(rb_geometry_join *j, rb_join_side *s)
 {
 	s->decoder.context = j->context;
 	s->decoder.as_ewkb_known = false;
@@ -204,14 +204,15 @@ rb_join_read(rb_geometry_join *j)
 	rb_join_side *outer = &j->in[0].side, *inner = &j->in[1].side;
 	const bool compared = outer->role == RB_ROLE_COMPARED;
 
-	begin_side(j, outer);
-	begin_side(j, inner);
-	outer->may_flatten = compared && !has_z_for_sure(list_nth(exprs, RB_JOIN_INNER_GEOMETRY));
-	read_input(j, &j->in[0]);
+	begin_side_of_input(j, outer);
+	begin_side_of_input(j, inner);
+	outer->may_flatten =
+		compared && !has_z_by_type_modifier(list_nth(exprs, RB_JOIN_INNER_GEOMETRY));
+	read_input_to_end(j, &j->in[0]);
 	inner->flatten = compared && outer->builder[RB_IN_PLANE].nrows > 0;
 	inner->srid_known = outer->srid_known;
 	inner->srid = outer->srid;
-	read_input(j, &j->in[1]);
+	read_input_to_end(j, &j->in[1]);
 	if (compared && inner->builder[RB_IN_PLANE].nrows > 0)
 		rb_join_side_flatten(outer);
 	/* Check before the sets are built, because they may not be needed. */

@@ -40,15 +40,15 @@
 static set_join_pathlist_hook_type previous_join_hook;
 static create_upper_paths_hook_type previous_upper_hook;
 
-static Plan *plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist,
-					   List *clauses, List *children);
+static Plan *plan_join_node(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist,
+							List *clauses, List *children);
 
 static const CustomPathMethods path_methods = {.CustomName = RB_JOIN_NAME,
-											   .PlanCustomPath = plan_join};
+											   .PlanCustomPath = plan_join_node};
 
 /* Returns the alias of the table whose columns the expression uses, or "" if there are several. */
 static char *
-table_of(PlannerInfo *root, Node *geometry)
+alias_of_expression_table(PlannerInfo *root, Node *geometry)
 {
 	Relids of = pull_varnos(root, geometry);
 	int relid;
@@ -116,7 +116,7 @@ rb_is_of_postgis(Oid function)
  * input, and is neither volatile nor a subplan.
  */
 static bool
-is_of(PlannerInfo *root, Node *node, Relids relids)
+is_expression_of_input(PlannerInfo *root, Node *node, Relids relids)
 {
 	Relids wanted = pull_varnos(root, node);
 
@@ -126,7 +126,8 @@ is_of(PlannerInfo *root, Node *node, Relids relids)
 
 /* Returns true if a clause compares a geometry of each relation, and describes it. */
 static bool
-is_clause(PlannerInfo *root, RestrictInfo *info, Relids outer, Relids inner, join_clause *clause)
+is_join_clause(PlannerInfo *root, RestrictInfo *info, Relids outer, Relids inner,
+			   join_clause *clause)
 {
 	FuncExpr *call = (FuncExpr *) info->clause;
 	Node *a, *b;
@@ -143,7 +144,7 @@ is_clause(PlannerInfo *root, RestrictInfo *info, Relids outer, Relids inner, joi
 		return false;
 	clause->info = info;
 	clause->swapped = false;
-	if (is_of(root, a, outer) && is_of(root, b, inner))
+	if (is_expression_of_input(root, a, outer) && is_expression_of_input(root, b, inner))
 	{
 		clause->outer = a;
 		clause->inner = b;
@@ -152,7 +153,7 @@ is_clause(PlannerInfo *root, RestrictInfo *info, Relids outer, Relids inner, joi
 	clause->outer = b;
 	clause->inner = a;
 	clause->swapped = true;
-	return is_of(root, b, outer) && is_of(root, a, inner);
+	return is_expression_of_input(root, b, outer) && is_expression_of_input(root, a, inner);
 }
 
 /* Returns true if the node is ST_SRID of this geometry. */
@@ -174,7 +175,7 @@ is_srid_of(Node *node, Node *geometry)
  * not an error.
  */
 static bool
-is_of_srids(const RestrictInfo *info, const join_clause *clause)
+is_clause_of_equal_srids(const RestrictInfo *info, const join_clause *clause)
 {
 	const OpExpr *same = (const OpExpr *) info->clause;
 	Node *a, *b;
@@ -195,8 +196,8 @@ is_of_srids(const RestrictInfo *info, const join_clause *clause)
  * evaluated before one of a lower level.
  */
 static bool
-find_clause(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer, RelOptInfo *inner, JoinType type,
-			JoinPathExtraData *extra, join_clause *best)
+find_join_clause(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer, RelOptInfo *inner,
+				 JoinType type, JoinPathExtraData *extra, join_clause *best)
 {
 	List *clauses = extra->restrictlist;
 	double least = 2;
@@ -213,7 +214,7 @@ find_clause(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer, RelOptInfo *i
 			info->security_level != linitial_node(RestrictInfo, clauses)->security_level)
 			return false;
 		if ((IS_OUTER_JOIN(type) && RINFO_IS_PUSHED_DOWN(info, rel->relids)) ||
-			!is_clause(root, info, outer->relids, inner->relids, &clause))
+			!is_join_clause(root, info, outer->relids, inner->relids, &clause))
 			continue;
 		left = clause_selectivity(root, (Node *) info, 0, type, extra->sjinfo);
 		/*
@@ -233,7 +234,7 @@ find_clause(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer, RelOptInfo *i
 
 		best->same_srid |= least < 2 &&
 						   !(IS_OUTER_JOIN(type) && RINFO_IS_PUSHED_DOWN(info, rel->relids)) &&
-						   is_of_srids(info, best);
+						   is_clause_of_equal_srids(info, best);
 	}
 	return least < 2;
 }
@@ -250,31 +251,31 @@ find_clause(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer, RelOptInfo *i
  * ROWID_VAR. It is removed from the final plan, as is every Append with one child.
  */
 static bool
-is_identity(const Node *node)
+is_row_identity(const Node *node)
 {
 	return IsA(node, Var) && ((const Var *) node)->varno == ROWID_VAR;
 }
 
 /* Returns true if an expression is a row identity of inherited tables. */
 static bool
-has_identities(const List *exprs)
+has_row_identities(const List *exprs)
 {
 	ListCell *lc;
 
 	foreach (lc, exprs)
-		if (is_identity(lfirst(lc)))
+		if (is_row_identity(lfirst(lc)))
 			return true;
 	return false;
 }
 
 /* Replaces a row identity by the column of the child table. */
 static Node *
-name_of_child(PlannerInfo *root, Node *node)
+name_identity_as_child_column(PlannerInfo *root, Node *node)
 {
 	const RowIdentityVarInfo *info;
 	Var *var;
 
-	if (!is_identity(node))
+	if (!is_row_identity(node))
 		return node;
 	var = copyObject((Var *) node);
 	info = list_nth(root->row_identity_vars, var->varattno - 1);
@@ -285,13 +286,13 @@ name_of_child(PlannerInfo *root, Node *node)
 
 /* Copies a target with the columns of the child table in place of row identities. */
 static PathTarget *
-with_names_of_child(PlannerInfo *root, const PathTarget *target)
+copy_target_for_child(PlannerInfo *root, const PathTarget *target)
 {
 	PathTarget *named = copy_pathtarget((PathTarget *) target);
 	ListCell *lc;
 
 	foreach (lc, named->exprs)
-		lfirst(lc) = name_of_child(root, lfirst(lc));
+		lfirst(lc) = name_identity_as_child_column(root, lfirst(lc));
 	return named;
 }
 
@@ -305,8 +306,8 @@ with_names_of_child(PlannerInfo *root, const PathTarget *target)
  * expected to return, and these are often fewer than the pairs.
  */
 static void
-cost_join(PlannerInfo *root, CustomPath *path, const Path *outer, const Path *inner, double pairs,
-		  List *quals)
+cost_join_path(PlannerInfo *root, CustomPath *path, const Path *outer, const Path *inner,
+			   double pairs, List *quals)
 {
 	const double rows = outer->rows + inner->rows;
 	const double bytes =
@@ -327,13 +328,13 @@ cost_join(PlannerInfo *root, CustomPath *path, const Path *outer, const Path *in
 
 /* Adds the path of a join node to a join relation. */
 static void
-add_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outerrel, RelOptInfo *innerrel,
-		 JoinType type, JoinPathExtraData *extra)
+add_join_node_path(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outerrel, RelOptInfo *innerrel,
+				   JoinType type, JoinPathExtraData *extra)
 {
 	Path *outer = outerrel->cheapest_total_path, *inner = innerrel->cheapest_total_path;
 	join_clause clause;
 	CustomPath *path;
-	bool identities = has_identities(rel->reltarget->exprs);
+	bool identities = has_row_identities(rel->reltarget->exprs);
 
 	if (previous_join_hook != NULL)
 		previous_join_hook(root, rel, outerrel, innerrel, type, extra);
@@ -341,22 +342,23 @@ add_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outerrel, RelOptInfo *i
 		(type != JOIN_INNER && type != JOIN_LEFT && type != JOIN_SEMI && type != JOIN_ANTI) ||
 		outer == NULL || inner == NULL || !bms_is_empty(PATH_REQ_OUTER(outer)) ||
 		!bms_is_empty(PATH_REQ_OUTER(inner)) || !bms_is_empty(rel->lateral_relids) ||
-		!find_clause(root, rel, outerrel, innerrel, type, extra, &clause))
+		!find_join_clause(root, rel, outerrel, innerrel, type, extra, &clause))
 		return;
 	path = makeNode(CustomPath);
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = rel;
-	path->path.pathtarget = identities ? with_names_of_child(root, rel->reltarget) : rel->reltarget;
+	path->path.pathtarget =
+		identities ? copy_target_for_child(root, rel->reltarget) : rel->reltarget;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make2(outer, inner);
 	path->custom_private = list_make4(
 		list_make4_int(type, clause.asked, clause.swapped, clause.same_srid),
 		list_make3(clause.outer, clause.inner, clause.distance), clause.info, extra->restrictlist);
 	path->methods = &path_methods;
-	cost_join(root, path, outer, inner,
-			  outer->rows * inner->rows *
-				  clause_selectivity(root, (Node *) clause.info, 0, JOIN_INNER, extra->sjinfo),
-			  list_delete_ptr(list_copy(extra->restrictlist), clause.info));
+	cost_join_path(root, path, outer, inner,
+				   outer->rows * inner->rows *
+					   clause_selectivity(root, (Node *) clause.info, 0, JOIN_INNER, extra->sjinfo),
+				   list_delete_ptr(list_copy(extra->restrictlist), clause.info));
 	if (identities)
 	{
 		Path *over = rb_append_of_one(root, rel, &path->path);
@@ -378,7 +380,7 @@ add_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outerrel, RelOptInfo *i
  * the expressions on the inputs.
  */
 static void
-name_as_above(List *columns, List *above)
+name_columns_as_above_join(List *columns, List *above)
 {
 	const int flags = PVC_RECURSE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_INCLUDE_PLACEHOLDERS;
 	List *wanted = pull_var_clause((Node *) above, flags);
@@ -408,7 +410,7 @@ name_as_above(List *columns, List *above)
 
 /* Replaces expressions by the columns of the plan that hold them. */
 static Node *
-name_as_columns(Node *node, void *columns)
+name_expressions_as_columns(Node *node, void *columns)
 {
 	ListCell *lc;
 
@@ -421,11 +423,11 @@ name_as_columns(Node *node, void *columns)
 		if (rb_same_but_for_nulling(node, (Node *) column->expr))
 			return (Node *) copyObject(column->expr);
 	}
-	return expression_tree_mutator(node, name_as_columns, columns);
+	return expression_tree_mutator(node, name_expressions_as_columns, columns);
 }
 
 static Cost
-clause_cost(PlannerInfo *root, RestrictInfo *clause)
+cost_of_join_clause(PlannerInfo *root, RestrictInfo *clause)
 {
 	QualCost cost;
 
@@ -435,7 +437,7 @@ clause_cost(PlannerInfo *root, RestrictInfo *clause)
 
 /* Sorts the other clauses by cost, as the planner does in its own joins. */
 static List *
-cheap_first(PlannerInfo *root, List *clauses)
+sort_clauses_by_cost(PlannerInfo *root, List *clauses)
 {
 	List *sorted = NIL;
 	ListCell *lc;
@@ -444,7 +446,8 @@ cheap_first(PlannerInfo *root, List *clauses)
 	{
 		int i = list_length(sorted);
 
-		while (i > 0 && clause_cost(root, list_nth(sorted, i - 1)) > clause_cost(root, lfirst(lc)))
+		while (i > 0 && cost_of_join_clause(root, list_nth(sorted, i - 1)) >
+							cost_of_join_clause(root, lfirst(lc)))
 			i--;
 		sorted = list_insert_nth(sorted, i, lfirst(lc));
 	}
@@ -453,14 +456,14 @@ cheap_first(PlannerInfo *root, List *clauses)
 
 /* Makes the plan of a join node. */
 static Plan *
-plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, List *clauses,
-		  List *children)
+plan_join_node(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, List *clauses,
+			   List *children)
 {
 	CustomScan *plan = makeNode(CustomScan);
 	List *facts = linitial(best->custom_private), *exprs = lsecond(best->custom_private);
 	RestrictInfo *clause = lthird(best->custom_private);
-	List *all =
-		cheap_first(root, list_delete_ptr(list_copy(lfourth(best->custom_private)), clause));
+	List *all = sort_clauses_by_cost(
+		root, list_delete_ptr(list_copy(lfourth(best->custom_private)), clause));
 	JoinType type = (JoinType) linitial_int(facts);
 	List *outer = ((Plan *) linitial(children))->targetlist;
 	List *inner = ((Plan *) lsecond(children))->targetlist;
@@ -484,13 +487,13 @@ plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 											 (AttrNumber) (list_length(columns) + 1), NULL, false));
 	}
 	/* The final target list may differ from the one that the path promises. */
-	name_as_above(columns,
-				  list_make3(rel->reltarget->exprs, best->path.pathtarget->exprs, other_quals));
+	name_columns_as_above_join(
+		columns, list_make3(rel->reltarget->exprs, best->path.pathtarget->exprs, other_quals));
 	foreach (lc, columns)
 	{
 		TargetEntry *column = lfirst_node(TargetEntry, lc);
 
-		column->expr = (Expr *) name_of_child(root, (Node *) column->expr);
+		column->expr = (Expr *) name_identity_as_child_column(root, (Node *) column->expr);
 	}
 	plan->scan.plan.targetlist = tlist;
 	plan->scan.scanrelid = 0;
@@ -499,7 +502,7 @@ plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 	plan->custom_scan_tlist = columns;
 	if (distance == NULL)
 		distance = (Node *) makeNullConst(FLOAT8OID, -1, InvalidOid);
-	plan->custom_exprs = (List *) name_as_columns(
+	plan->custom_exprs = (List *) name_expressions_as_columns(
 		(Node *) list_make5(linitial(exprs), lsecond(exprs), distance, clause->clause, join_quals),
 		columns);
 	/*
@@ -509,8 +512,8 @@ plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 	plan->custom_exprs = lappend(plan->custom_exprs, other_quals);
 	plan->custom_private = list_make2(
 		list_concat(list_copy(facts), list_make2_int(list_length(outer), list_length(inner))),
-		list_make2(makeString(table_of(root, linitial(exprs))),
-				   makeString(table_of(root, lsecond(exprs)))));
+		list_make2(makeString(alias_of_expression_table(root, linitial(exprs))),
+				   makeString(alias_of_expression_table(root, lsecond(exprs)))));
 	plan->methods = &rb_join_methods;
 	return &plan->scan.plan;
 }
@@ -529,8 +532,8 @@ plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 
 /* Makes the plan of a node that counts the pairs of a join. */
 static Plan *
-plan_count(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, List *clauses,
-		   List *children)
+plan_join_count(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, List *clauses,
+				List *children)
 {
 	CustomScan *plan = makeNode(CustomScan);
 
@@ -545,14 +548,14 @@ plan_count(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Li
 }
 
 static const CustomPathMethods count_path_methods = {.CustomName = RB_JOIN_COUNT_NAME,
-													 .PlanCustomPath = plan_count};
+													 .PlanCustomPath = plan_join_count};
 
 /*
  * Returns true if the path is an inner join by the node, without other clauses, so that its rows
  * need not be built to count them.
  */
 static bool
-is_countable(const Path *path)
+is_join_path_countable(const Path *path)
 {
 	const CustomPath *join = (const CustomPath *) path;
 	const List *facts;
@@ -566,8 +569,8 @@ is_countable(const Path *path)
 
 /* Adds a path that counts the pairs of a join for count(*). */
 static void
-count_join(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
-		   const GroupPathExtraData *extra)
+add_join_count_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
+					const GroupPathExtraData *extra)
 {
 	const Query *parse = root->parse;
 	Path *join = input->cheapest_total_path;
@@ -580,7 +583,7 @@ count_join(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 	ListCell *lc;
 
 	if (parse->groupClause != NIL || parse->groupingSets != NIL || parse->hasTargetSRFs ||
-		root->rowMarks != NIL || !is_countable(join) ||
+		root->rowMarks != NIL || !is_join_path_countable(join) ||
 		!rb_ask_for_aggregates((Node *) target->exprs, &q) ||
 		!rb_ask_for_aggregates((Node *) having, &q) || q.counts == NIL)
 		return;
@@ -614,7 +617,7 @@ add_join_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *inp
 	if (previous_upper_hook != NULL)
 		previous_upper_hook(root, stage, input, output, extra);
 	if (stage == UPPERREL_GROUP_AGG && rb_setting_join)
-		count_join(root, input, output, extra);
+		add_join_count_path(root, input, output, extra);
 }
 
 void
@@ -623,7 +626,7 @@ rb_join_install(void)
 	RegisterCustomScanMethods(&rb_join_methods);
 	RegisterCustomScanMethods(&rb_join_count_methods);
 	previous_join_hook = set_join_pathlist_hook;
-	set_join_pathlist_hook = add_join;
+	set_join_pathlist_hook = add_join_node_path;
 	previous_upper_hook = create_upper_paths_hook;
 	create_upper_paths_hook = add_join_upper_paths;
 }

@@ -204,7 +204,7 @@ grow_datum_arrays(rb_join_rows *k)
 
 /* Appends the datums of the needed columns, all of which are passed by value. */
 static void
-append_datums(rb_join_rows *k, TupleTableSlot *slot)
+append_datums_of_row(rb_join_rows *k, TupleTableSlot *slot)
 {
 	Datum *to;
 
@@ -224,7 +224,7 @@ append_datums(rb_join_rows *k, TupleTableSlot *slot)
 
 /* Appends the needed columns as a tuple, with nulls in place of the others. */
 static void
-append_tuple(rb_join_rows *k, TupleTableSlot *slot)
+append_tuple_of_row(rb_join_rows *k, TupleTableSlot *slot)
 {
 	MinimalTuple tuple;
 	int i = -1;
@@ -247,9 +247,9 @@ void
 rb_join_rows_append(rb_join_rows *k, TupleTableSlot *slot)
 {
 	if (k->words > 0)
-		append_datums(k, slot);
+		append_datums_of_row(k, slot);
 	else
-		append_tuple(k, slot);
+		append_tuple_of_row(k, slot);
 }
 
 void

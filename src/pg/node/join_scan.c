@@ -8,10 +8,10 @@
  * each resulting pair of rows becomes a row of the scan, with the columns of both inputs side by
  * side, if the other clauses of the join hold.
  *
- * Up to four joins of sets run one after the other: geometries with Z in space, geometries without Z
- * in the plane, and geometries with Z against those without, in either direction. For redblue_inside
- * there are three joins, of triangles, points and segments with solids. A large join runs in the
- * worker if that has a device (placement.c).
+ * Up to four joins of sets run one after the other: geometries with Z in space, geometries without
+ * Z in the plane, and geometries with Z against those without, in either direction. For
+ * redblue_inside there are three joins, of triangles, points and segments with solids. A large join
+ * runs in the worker if that has a device (placement.c).
  *
  * A semijoin returns the first pair of each outer row. An outer join and an antijoin return the
  * outer rows without a pair at the end, using a bit for each row.
@@ -49,7 +49,7 @@ static const rb_lie turns[][2] = {{RB_IN_SPACE, RB_IN_SPACE},
 
 /* Returns the input whose geometries are tested for lying in solids. */
 static int
-placed_input(const rb_geometry_join *j)
+input_placed_in_solids(const rb_geometry_join *j)
 {
 	return j->in[0].side.role == RB_ROLE_PLACED ? 0 : 1;
 }
@@ -59,7 +59,7 @@ pg_noreturn static void
 raise_join_failure(rb_geometry_join *j, rb_status status)
 {
 	const rb_error *error = &j->ctx.error;
-	const int placed = placed_input(j);
+	const int placed = input_placed_in_solids(j);
 	const bool is_first = (error->limit & RB_SOLID_SIDE) == RB_SOLID_OF_RED;
 
 	if (status == RB_BAD_SOLID)
@@ -72,32 +72,32 @@ raise_join_failure(rb_geometry_join *j, rb_status status)
 
 /* Adds the statistics of a finished join to those of the node. */
 static void
-note_statistics(rb_geometry_join *j)
+note_join_statistics(rb_geometry_join *j)
 {
 	rb_stats_add(&j->stats, &j->ctx.stats);
 	j->joins++;
 }
 
 static bool
-is_running(const rb_geometry_join *j)
+is_join_running(const rb_geometry_join *j)
 {
 	return j->placement.stream != NULL || j->placement.remote != NULL;
 }
 
 /* Ends the join of the current two sets, whether or not all of its pairs have been read. */
 static void
-end_stream(rb_geometry_join *j)
+end_stream_of_turn(rb_geometry_join *j)
 {
-	if (!is_running(j))
+	if (!is_join_running(j))
 		return;
 	rb_placement_stop(&j->placement);
-	note_statistics(j);
+	note_join_statistics(j);
 	j->block.n = j->next = 0;
 }
 
 /* Starts the join in the worker, or in this process. */
 static void
-start_join(rb_geometry_join *j, uint64 parts)
+start_join_in_place(rb_geometry_join *j, uint64 parts)
 {
 	rb_submission order = {.device = RB_ON_DEVICE, .job = &j->job};
 	rb_status status;
@@ -117,7 +117,7 @@ start_join(rb_geometry_join *j, uint64 parts)
 
 /* Starts the join of the next two sets that both have rows. Returns false if there are no more. */
 static bool
-open_turn(rb_geometry_join *j)
+open_next_turn(rb_geometry_join *j)
 {
 	for (; !j->no_pairs && j->turn < (int) lengthof(turns); j->turn++)
 	{
@@ -125,8 +125,8 @@ open_turn(rb_geometry_join *j)
 
 		if (j->asked == RB_ASKED_INSIDE)
 		{
-			red = j->turn < RB_LIES ? j->in[placed_input(j)].side.set[j->turn] : NULL;
-			blue = j->in[1 - placed_input(j)].side.set[RB_AT_TRIANGLES];
+			red = j->turn < RB_LIES ? j->in[input_placed_in_solids(j)].side.set[j->turn] : NULL;
+			blue = j->in[1 - input_placed_in_solids(j)].side.set[RB_AT_TRIANGLES];
 		}
 		else
 		{
@@ -149,7 +149,7 @@ open_turn(rb_geometry_join *j)
 		rb_settings_apply(&j->ctx, j->memory);
 		j->ctx.threads = rb_threads((uint64) red->nparts + blue->nparts);
 		j->block.n = j->next = 0;
-		start_join(j, (uint64) red->nparts + blue->nparts);
+		start_join_in_place(j, (uint64) red->nparts + blue->nparts);
 		return true;
 	}
 	return false;
@@ -157,7 +157,7 @@ open_turn(rb_geometry_join *j)
 
 /* Reads the next block, which may be empty. Returns false after the last block of the two sets. */
 static bool
-next_block(rb_geometry_join *j)
+next_block_of_turn(rb_geometry_join *j)
 {
 	rb_status status = rb_placement_next(&j->placement, WAIT, &j->block);
 
@@ -176,7 +176,7 @@ next_block(rb_geometry_join *j)
 
 /* Returns the next pair of rows of the inputs. Returns false after the last one. */
 static bool
-next_pair(rb_geometry_join *j, uint64 *outer, uint64 *inner)
+next_pair_of_input_rows(rb_geometry_join *j, uint64 *outer, uint64 *inner)
 {
 	for (;;)
 	{
@@ -190,7 +190,7 @@ next_pair(rb_geometry_join *j, uint64 *outer, uint64 *inner)
 				continue;
 			*outer = (uint64) j->block.red[i];
 			*inner = (uint64) j->block.blue[i];
-			if (j->asked == RB_ASKED_INSIDE && placed_input(j) == 1)
+			if (j->asked == RB_ASKED_INSIDE && input_placed_in_solids(j) == 1)
 			{
 				*outer = (uint64) j->block.blue[i];
 				*inner = (uint64) j->block.red[i];
@@ -198,10 +198,10 @@ next_pair(rb_geometry_join *j, uint64 *outer, uint64 *inner)
 			return true;
 		}
 		CHECK_FOR_INTERRUPTS();
-		if (!is_running(j) && !open_turn(j))
+		if (!is_join_running(j) && !open_next_turn(j))
 			return false;
-		if (!next_block(j))
-			end_stream(j);
+		if (!next_block_of_turn(j))
+			end_stream_of_turn(j);
 	}
 }
 
@@ -215,7 +215,7 @@ count_join_pairs(rb_geometry_join *j)
 	uint64 outer, inner, pairs = 0;
 
 	j->counting = !each;
-	while (next_pair(j, &outer, &inner))
+	while (next_pair_of_input_rows(j, &outer, &inner))
 		pairs++;
 	j->counting = false;
 	return each ? pairs : j->stats.stage[RB_STAGE_EMIT].count - before;
@@ -225,7 +225,7 @@ count_join_pairs(rb_geometry_join *j)
 
 /* Ends the threads and frees the memory of a join. */
 static void
-close_join(void *arg)
+close_join_of_node(void *arg)
 {
 	rb_geometry_join *j = arg;
 
@@ -249,7 +249,7 @@ close_join(void *arg)
  * Finds the columns of the inputs that the nodes above, the other join clauses or the filter need.
  */
 static void
-find_wanted(rb_geometry_join *j, CustomScan *plan)
+find_wanted_input_columns(rb_geometry_join *j, CustomScan *plan)
 {
 	Bitmapset *wanted = NULL;
 	int i = -1;
@@ -270,29 +270,29 @@ find_wanted(rb_geometry_join *j, CustomScan *plan)
 
 /* Opens memory, progress and placement of a join. */
 static void
-open_all(rb_geometry_join *j)
+open_join_of_node(rb_geometry_join *j)
 {
 	rb_memory_set_idle((uint64) rb_setting_memory_limit * 1024);
 	j->memory = rb_memory_open(j->function, (uint64) rb_setting_memory_limit * 1024);
-	rb_cleanup_register(&j->open, j->context, close_join, j);
+	rb_cleanup_register(&j->open, j->context, close_join_of_node, j);
 	j->progress = rb_progress_begin(j->function);
 	rb_placement_init(&j->placement, j->function, j->context, &j->ctx, j->progress);
 }
 
 /* Collects the executor parameters on which an expression depends. */
 static bool
-find_params(Node *node, void *params)
+find_params_of_join(Node *node, void *params)
 {
 	if (node == NULL)
 		return false;
 	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
 		*(Bitmapset **) params = bms_add_member(*(Bitmapset **) params, ((Param *) node)->paramid);
-	return expression_tree_walker(node, find_params, params);
+	return expression_tree_walker(node, find_params_of_join, params);
 }
 
 /* Returns the column of the input that the expression is, or 0 if it is not a plain column. */
 static int
-column_of_input(const Node *geometry, const rb_join_input *in)
+input_column_of_expression(const Node *geometry, const rb_join_input *in)
 {
 	const Var *var = (const Var *) geometry;
 
@@ -301,7 +301,7 @@ column_of_input(const Node *geometry, const rb_join_input *in)
 
 /* Initializes the state of a join node and its inputs. */
 static void
-begin_join(CustomScanState *node, EState *estate, int flags)
+begin_join_node(CustomScanState *node, EState *estate, int flags)
 {
 	rb_geometry_join *j = (rb_geometry_join *) node;
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
@@ -324,8 +324,8 @@ begin_join(CustomScanState *node, EState *estate, int flags)
 		in->first = first;
 		in->columns = list_nth_int(facts, 4 + i);
 		first += in->columns;
-		in->column = column_of_input(geometry, in);
-		(void) find_params(geometry, &j->params);
+		in->column = input_column_of_expression(geometry, in);
+		(void) find_params_of_join(geometry, &j->params);
 		in->side.any_srid = lfourth_int(facts) != 0;
 		in->side.table = strVal(list_nth(tables, i));
 		in->side.decoder.function = j->function;
@@ -335,7 +335,7 @@ begin_join(CustomScanState *node, EState *estate, int flags)
 		in->side.decoder.type = exprType(geometry);
 		in->at = -1;
 	}
-	find_wanted(j, plan);
+	find_wanted_input_columns(j, plan);
 	j->distance =
 		ExecInitExpr((Expr *) list_nth(plan->custom_exprs, RB_JOIN_DISTANCE), &node->ss.ps);
 	j->quals = ExecInitQual(list_nth(plan->custom_exprs, RB_JOIN_QUAL), &node->ss.ps);
@@ -346,10 +346,10 @@ begin_join(CustomScanState *node, EState *estate, int flags)
 
 /* Discards the contents of the inputs. */
 static void
-drop_all(rb_geometry_join *j)
+drop_inputs_of_join(rb_geometry_join *j)
 {
 	/* Discard pairs that were not returned yet. */
-	end_stream(j);
+	end_stream_of_turn(j);
 	for (int i = 0; i < 2; i++)
 	{
 		rb_join_input *in = &j->in[i];
@@ -360,7 +360,7 @@ drop_all(rb_geometry_join *j)
 		in->n = 0;
 		in->at = -1;
 	}
-	close_join(j);
+	close_join_of_node(j);
 	MemoryContextReset(j->context);
 	j->matched = NULL;
 	j->phase = RB_JOIN_READ;
@@ -368,18 +368,18 @@ drop_all(rb_geometry_join *j)
 
 /* Ends a join node and its inputs. */
 static void
-end_join(CustomScanState *node)
+end_join_node(CustomScanState *node)
 {
 	rb_geometry_join *j = (rb_geometry_join *) node;
 
-	drop_all(j);
+	drop_inputs_of_join(j);
 	for (int i = 0; i < 2; i++)
 		ExecEndNode(j->in[i].plan);
 }
 
 /* Prepares a join node for another scan. */
 static void
-rescan_join(CustomScanState *node)
+rescan_join_node(CustomScanState *node)
 {
 	rb_geometry_join *j = (rb_geometry_join *) node;
 	/* If only the distance has changed, keep what was read from the inputs. */
@@ -393,12 +393,12 @@ rescan_join(CustomScanState *node)
 	}
 	if (changed)
 	{
-		drop_all(j);
+		drop_inputs_of_join(j);
 		for (int i = 0; i < 2; i++)
 			ExecReScan(j->in[i].plan);
 		return;
 	}
-	end_stream(j);
+	end_stream_of_turn(j);
 	if (j->phase != RB_JOIN_READ)
 		j->phase = RB_JOIN_START;
 }
@@ -406,14 +406,14 @@ rescan_join(CustomScanState *node)
 /* ---- rows ---- */
 
 static inline bool
-is_matched(const rb_geometry_join *j, uint64 row)
+is_outer_row_matched(const rb_geometry_join *j, uint64 row)
 {
 	return (j->matched[row / 64] >> row % 64 & 1) != 0;
 }
 
 /* Copies the columns of a row into the scan tuple. */
 static void
-load_row(rb_geometry_join *j, rb_join_input *in, uint64 row)
+load_input_row_into_slot(rb_geometry_join *j, rb_join_input *in, uint64 row)
 {
 	TupleTableSlot *scan = j->css.ss.ss_ScanTupleSlot;
 
@@ -424,7 +424,7 @@ load_row(rb_geometry_join *j, rb_join_input *in, uint64 row)
 }
 
 static void
-clear_columns(rb_geometry_join *j, rb_join_input *in)
+clear_columns_of_input(rb_geometry_join *j, rb_join_input *in)
 {
 	memset(j->css.ss.ss_ScanTupleSlot->tts_isnull + in->first, true, (Size) in->columns);
 	in->at = -1;
@@ -435,7 +435,7 @@ clear_columns(rb_geometry_join *j, rb_join_input *in)
  * one.
  */
 static void
-reset_scan_slot(rb_geometry_join *j)
+reset_slot_for_joined_row(rb_geometry_join *j)
 {
 	TupleTableSlot *scan = j->css.ss.ss_ScanTupleSlot;
 
@@ -444,13 +444,13 @@ reset_scan_slot(rb_geometry_join *j)
 		return;
 	ExecClearTuple(scan);
 	for (int i = 0; i < 2; i++)
-		clear_columns(j, &j->in[i]);
+		clear_columns_of_input(j, &j->in[i]);
 	ExecStoreVirtualTuple(scan);
 }
 
 /* Projects the row in the scan slot and returns it, or returns NULL if the filter rejects it. */
 static TupleTableSlot *
-project_row(rb_geometry_join *j)
+project_joined_row(rb_geometry_join *j)
 {
 	ExprContext *econtext = j->css.ss.ps.ps_ExprContext;
 
@@ -468,7 +468,7 @@ project_row(rb_geometry_join *j)
  * returned.
  */
 static bool
-passes_other_clauses(rb_geometry_join *j, uint64 outer)
+does_pair_pass_other_clauses(rb_geometry_join *j, uint64 outer)
 {
 	if (!ExecQual(j->quals, j->css.ss.ps.ps_ExprContext))
 	{
@@ -482,29 +482,29 @@ passes_other_clauses(rb_geometry_join *j, uint64 outer)
 
 /* Returns the next joined row, or NULL if no pairs are left. */
 static TupleTableSlot *
-next_joined(rb_geometry_join *j)
+next_joined_row(rb_geometry_join *j)
 {
 	TupleTableSlot *result = NULL;
 	uint64 outer, inner;
 
-	while (result == NULL && next_pair(j, &outer, &inner))
+	while (result == NULL && next_pair_of_input_rows(j, &outer, &inner))
 	{
-		if ((j->type == JOIN_SEMI || j->type == JOIN_ANTI) && is_matched(j, outer))
+		if ((j->type == JOIN_SEMI || j->type == JOIN_ANTI) && is_outer_row_matched(j, outer))
 			continue;
 		/* Evaluating the clauses may be slow, and a block has many pairs. */
 		CHECK_FOR_INTERRUPTS();
-		reset_scan_slot(j);
-		load_row(j, &j->in[0], outer);
-		load_row(j, &j->in[1], inner);
-		if (passes_other_clauses(j, outer))
-			result = project_row(j);
+		reset_slot_for_joined_row(j);
+		load_input_row_into_slot(j, &j->in[0], outer);
+		load_input_row_into_slot(j, &j->in[1], inner);
+		if (does_pair_pass_other_clauses(j, outer))
+			result = project_joined_row(j);
 	}
 	return result;
 }
 
 /* Returns the next outer row without a pair. */
 static TupleTableSlot *
-next_alone(rb_geometry_join *j)
+next_outer_row_without_pair(rb_geometry_join *j)
 {
 	TupleTableSlot *result = NULL;
 
@@ -513,18 +513,18 @@ next_alone(rb_geometry_join *j)
 		const uint64 row = j->rest++;
 
 		CHECK_FOR_INTERRUPTS();
-		if (is_matched(j, row))
+		if (is_outer_row_matched(j, row))
 			continue;
-		reset_scan_slot(j);
-		load_row(j, &j->in[0], row);
-		result = project_row(j);
+		reset_slot_for_joined_row(j);
+		load_input_row_into_slot(j, &j->in[0], row);
+		result = project_joined_row(j);
 	}
 	return result;
 }
 
 /* Starts the join of both sets. */
 static void
-start_pairs(rb_geometry_join *j)
+start_join_of_both_sets(rb_geometry_join *j)
 {
 	TupleTableSlot *scan = j->css.ss.ss_ScanTupleSlot;
 	const Size words = j->in[0].n / 64 + 1;
@@ -538,24 +538,24 @@ start_pairs(rb_geometry_join *j)
 	j->rest = 0;
 	ExecClearTuple(scan);
 	for (int i = 0; i < 2; i++)
-		clear_columns(j, &j->in[i]);
+		clear_columns_of_input(j, &j->in[i]);
 	ExecStoreVirtualTuple(scan);
 	j->css.ss.ps.ps_ExprContext->ecxt_scantuple = scan;
 }
 
 /* Reads both inputs if necessary, and prepares the join. */
 static void
-prepare_join(rb_geometry_join *j)
+prepare_join_of_inputs(rb_geometry_join *j)
 {
 	if (j->phase == RB_JOIN_READ)
 	{
-		open_all(j);
+		open_join_of_node(j);
 		rb_join_read(j);
 		j->phase = RB_JOIN_START;
 	}
 	if (j->phase == RB_JOIN_START)
 	{
-		start_pairs(j);
+		start_join_of_both_sets(j);
 		j->phase = RB_JOIN_PAIRS;
 	}
 }
@@ -572,7 +572,7 @@ count_join_rows(rb_geometry_join *j)
 		ExecReScan(node);
 	if (node->instrument != NULL)
 		InstrStartNode(node->instrument);
-	prepare_join(j);
+	prepare_join_of_inputs(j);
 	pairs = count_join_pairs(j);
 	j->phase = RB_JOIN_DONE;
 	if (node->instrument != NULL)
@@ -582,23 +582,23 @@ count_join_rows(rb_geometry_join *j)
 
 /* Returns the next row of the join node. */
 static TupleTableSlot *
-exec_join(CustomScanState *node)
+exec_join_node(CustomScanState *node)
 {
 	rb_geometry_join *j = (rb_geometry_join *) node;
 	TupleTableSlot *result = NULL;
 
-	prepare_join(j);
+	prepare_join_of_inputs(j);
 	if (j->phase == RB_JOIN_PAIRS)
 	{
-		result = next_joined(j);
+		result = next_joined_row(j);
 		if (result != NULL)
 			return result;
 		j->phase = j->type == JOIN_LEFT || j->type == JOIN_ANTI ? RB_JOIN_REST : RB_JOIN_DONE;
-		clear_columns(j, &j->in[1]);
+		clear_columns_of_input(j, &j->in[1]);
 	}
 	if (j->phase == RB_JOIN_REST)
 	{
-		result = next_alone(j);
+		result = next_outer_row_without_pair(j);
 		if (result != NULL)
 			return result;
 		j->phase = RB_JOIN_DONE;
@@ -619,7 +619,7 @@ exec_join(CustomScanState *node)
  * decode them.
  */
 static void
-add_reading(const rb_geometry_join *j, rb_report *report)
+add_reading_to_report(const rb_geometry_join *j, rb_report *report)
 {
 	static const char *const names[2][2] = {{"read outer", "decode outer"},
 											{"read inner", "decode inner"}};
@@ -638,14 +638,14 @@ add_reading(const rb_geometry_join *j, rb_report *report)
 
 /* Adds backend and stages of the join to EXPLAIN. */
 static void
-explain_stages(rb_geometry_join *j, ExplainState *es)
+explain_join_stages(rb_geometry_join *j, ExplainState *es)
 {
 	rb_report report;
 
 	/* If a LIMIT has ended the scan, the join is still unfinished. */
-	end_stream(j);
+	end_stream_of_turn(j);
 	rb_report_begin(&report, &j->stats, j->placement.note);
-	add_reading(j, &report);
+	add_reading_to_report(j, &report);
 	rb_report_add_stages(&report, &j->stats);
 	if (j->joins > 0)
 		ExplainPropertyText("Backend", report.backend, es);
@@ -660,8 +660,8 @@ explain_stages(rb_geometry_join *j, ExplainState *es)
  * PostgreSQL's own joins do.
  */
 static void
-explain_clauses(const rb_geometry_join *j, int place, const char *name, List *deparse,
-				double removed, ExplainState *es)
+explain_other_join_clauses(const rb_geometry_join *j, int place, const char *name, List *deparse,
+						   double removed, ExplainState *es)
 {
 	List *clauses = list_nth(((CustomScan *) j->css.ss.ps.plan)->custom_exprs, place);
 	const rb_node_counters *instrument = j->css.ss.ps.instrument;
@@ -678,7 +678,7 @@ explain_clauses(const rb_geometry_join *j, int place, const char *name, List *de
 
 /* Adds the properties of the join node to EXPLAIN. */
 static void
-explain_join(CustomScanState *node, List *ancestors, ExplainState *es)
+explain_join_node(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	static const char *const types[] = {"Inner", "Left", "Full", "Right", "Semi", "Anti"};
 	rb_geometry_join *j = (rb_geometry_join *) node;
@@ -689,22 +689,22 @@ explain_join(CustomScanState *node, List *ancestors, ExplainState *es)
 	ExplainPropertyText("Join Type", types[j->type], es);
 	ExplainPropertyText(
 		"Join Cond", deparse_expression(list_nth(exprs, RB_JOIN_CLAUSE), deparse, true, false), es);
-	explain_clauses(j, RB_JOIN_QUAL, "Join Filter", deparse,
-					instrument != NULL ? instrument->nfiltered1 : 0, es);
-	explain_clauses(j, RB_JOIN_FILTER, "Filter", deparse,
-					instrument != NULL ? instrument->nfiltered2 : 0, es);
+	explain_other_join_clauses(j, RB_JOIN_QUAL, "Join Filter", deparse,
+							   instrument != NULL ? instrument->nfiltered1 : 0, es);
+	explain_other_join_clauses(j, RB_JOIN_FILTER, "Filter", deparse,
+							   instrument != NULL ? instrument->nfiltered2 : 0, es);
 	if (es->analyze && j->phase != RB_JOIN_READ)
-		explain_stages(j, es);
+		explain_join_stages(j, es);
 }
 
 /* ---- executor callbacks ---- */
 
 static const CustomExecMethods exec_methods = {.CustomName = RB_JOIN_NAME,
-											   .BeginCustomScan = begin_join,
-											   .ExecCustomScan = exec_join,
-											   .EndCustomScan = end_join,
-											   .ReScanCustomScan = rescan_join,
-											   .ExplainCustomScan = explain_join};
+											   .BeginCustomScan = begin_join_node,
+											   .ExecCustomScan = exec_join_node,
+											   .EndCustomScan = end_join_node,
+											   .ReScanCustomScan = rescan_join_node,
+											   .ExplainCustomScan = explain_join_node};
 
 /* Creates the state of a join node. */
 static Node *
@@ -731,7 +731,7 @@ typedef struct join_count
 
 /* Initializes the state of a counting node. */
 static void
-begin_count(CustomScanState *node, EState *estate, int flags)
+begin_join_count(CustomScanState *node, EState *estate, int flags)
 {
 	join_count *c = (join_count *) node;
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
@@ -742,7 +742,7 @@ begin_count(CustomScanState *node, EState *estate, int flags)
 
 /* Returns the row with the count. */
 static TupleTableSlot *
-exec_count(CustomScanState *node)
+exec_join_count(CustomScanState *node)
 {
 	join_count *c = (join_count *) node;
 	TupleTableSlot *scan = node->ss.ss_ScanTupleSlot;
@@ -772,14 +772,14 @@ exec_count(CustomScanState *node)
 }
 
 static void
-end_count(CustomScanState *node)
+end_join_count(CustomScanState *node)
 {
 	ExecEndNode(((join_count *) node)->join);
 }
 
 /* Prepares a counting node for another scan. */
 static void
-rescan_count(CustomScanState *node)
+rescan_join_count(CustomScanState *node)
 {
 	join_count *c = (join_count *) node;
 
@@ -792,13 +792,13 @@ rescan_count(CustomScanState *node)
 }
 
 static const CustomExecMethods count_exec_methods = {.CustomName = RB_JOIN_COUNT_NAME,
-													 .BeginCustomScan = begin_count,
-													 .ExecCustomScan = exec_count,
-													 .EndCustomScan = end_count,
-													 .ReScanCustomScan = rescan_count};
+													 .BeginCustomScan = begin_join_count,
+													 .ExecCustomScan = exec_join_count,
+													 .EndCustomScan = end_join_count,
+													 .ReScanCustomScan = rescan_join_count};
 
 static Node *
-create_count_state(CustomScan *plan)
+create_join_count_state(CustomScan *plan)
 {
 	join_count *c = (join_count *) newNode(sizeof(join_count), T_CustomScanState);
 
@@ -807,4 +807,4 @@ create_count_state(CustomScan *plan)
 }
 
 const CustomScanMethods rb_join_count_methods = {.CustomName = RB_JOIN_COUNT_NAME,
-												 .CreateCustomScanState = create_count_state};
+												 .CreateCustomScanState = create_join_count_state};

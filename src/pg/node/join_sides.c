@@ -17,7 +17,7 @@
 #include "utils/lsyscache.h"
 
 static void
-save_faulty(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_place *place)
+save_faulty_geometry(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_place *place)
 {
 	s->faulty_place[lie] = *place;
 	s->faulty[lie] = MemoryContextAlloc(s->decoder.context, VARSIZE_ANY(bytes));
@@ -25,8 +25,8 @@ save_faulty(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_pl
 }
 
 static void
-add_decoded(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_place *place,
-			rb_geometry_info *info)
+add_decoded_geometry(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_place *place,
+					 rb_geometry_info *info)
 {
 	rb_builder *b = &s->builder[lie];
 
@@ -35,11 +35,11 @@ add_decoded(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_pl
 	b->any_leaf = true;
 	b->flat = lie != RB_IN_SPACE;
 	if (!rb_decode(&s->decoder, b, bytes, (int64) place->row, false, info))
-		save_faulty(s, lie, bytes, place);
+		save_faulty_geometry(s, lie, bytes, place);
 }
 
 static void
-see_srid(rb_join_side *s, int32 srid, const rb_join_place *place)
+note_srid_of_geometry(rb_join_side *s, int32 srid, const rb_join_place *place)
 {
 	if (s->srid_known && s->srid != srid && !s->any_srid)
 	{
@@ -58,7 +58,7 @@ see_srid(rb_join_side *s, int32 srid, const rb_join_place *place)
  * geometry into a temporary builder to find them.
  */
 static void
-see_header(rb_join_side *s, struct varlena *bytes, rb_geometry_header *header)
+note_header_of_geometry(rb_join_side *s, struct varlena *bytes, rb_geometry_header *header)
 {
 	rb_geometry_info info = {0};
 	rb_builder nothing;
@@ -76,14 +76,14 @@ see_header(rb_join_side *s, struct varlena *bytes, rb_geometry_header *header)
 
 /* Returns true if the geometry's parts in the plane are simply its parts in space without Z. */
 static bool
-is_flattened_as_it_is(uint32 type)
+is_flattened_by_dropping_z(uint32 type)
 {
 	return type == RB_TYPE_POINT || type == RB_TYPE_LINE || type == RB_TYPE_MULTIPOINT ||
 		   type == RB_TYPE_MULTILINE || type == RB_TYPE_TRIANGLE || type == RB_TYPE_TIN;
 }
 
 static void
-save_for_projection(rb_join_side *s, struct varlena *bytes, const rb_join_place *place)
+save_geometry_for_projection(rb_join_side *s, struct varlena *bytes, const rb_join_place *place)
 {
 	if (s->late == NULL)
 	{
@@ -99,7 +99,8 @@ save_for_projection(rb_join_side *s, struct varlena *bytes, const rb_join_place 
 
 /* Decodes a geometry into the set of its kind (rb_decode). */
 static bool
-decode_placed(rb_join_side *s, rb_decoder *decoder, struct varlena *bytes, int64 id, bool raise)
+decode_geometry_to_place(rb_join_side *s, rb_decoder *decoder, struct varlena *bytes, int64 id,
+						 bool raise)
 {
 	rb_builder *const of_kinds[] = {&s->builder[RB_AT_POINTS], &s->builder[RB_AT_SEGMENTS],
 									&s->builder[RB_AT_TRIANGLES]};
@@ -116,32 +117,32 @@ rb_join_side_add(rb_join_side *s, struct varlena *bytes, const rb_join_place *pl
 	rb_geometry_header header;
 	rb_geometry_info info = {0};
 
-	see_header(s, bytes, &header);
+	note_header_of_geometry(s, bytes, &header);
 	s->n[header.has_z]++;
-	see_srid(s, header.srid, place);
+	note_srid_of_geometry(s, header.srid, place);
 	if (s->role != RB_ROLE_COMPARED)
 	{
 		if (s->faulty[RB_IN_SPACE] == NULL &&
-			!decode_placed(s, &s->decoder, bytes, (int64) place->row, false))
-			save_faulty(s, RB_IN_SPACE, bytes, place);
+			!decode_geometry_to_place(s, &s->decoder, bytes, (int64) place->row, false))
+			save_faulty_geometry(s, RB_IN_SPACE, bytes, place);
 		return;
 	}
 	if (!header.has_z)
 	{
-		add_decoded(s, RB_IN_PLANE, bytes, place, &info);
+		add_decoded_geometry(s, RB_IN_PLANE, bytes, place, &info);
 		return;
 	}
-	add_decoded(s, RB_IN_SPACE, bytes, place, &info);
+	add_decoded_geometry(s, RB_IN_SPACE, bytes, place, &info);
 	if (s->flatten)
-		add_decoded(s, RB_FLATTENED, bytes, place, &info);
+		add_decoded_geometry(s, RB_FLATTENED, bytes, place, &info);
 	else if (s->may_flatten &&
-			 (s->faulty[RB_IN_SPACE] != NULL || !is_flattened_as_it_is(info.type)))
-		save_for_projection(s, bytes, place);
+			 (s->faulty[RB_IN_SPACE] != NULL || !is_flattened_by_dropping_z(info.type)))
+		save_geometry_for_projection(s, bytes, place);
 }
 
 /* Decodes a plain geometry into the set in space or in the plane. */
 static bool
-decode_compared(rb_join_side *s, struct varlena *bytes, int64 id, bool has_z)
+decode_geometry_to_compare(rb_join_side *s, struct varlena *bytes, int64 id, bool has_z)
 {
 	const rb_lie lie = has_z ? RB_IN_SPACE : RB_IN_PLANE;
 	rb_builder *b = &s->builder[lie];
@@ -153,7 +154,7 @@ decode_compared(rb_join_side *s, struct varlena *bytes, int64 id, bool has_z)
 	b->any_leaf = true;
 	b->flat = !has_z;
 	if (rb_decode_parts(NULL, b, bytes, &info, &error) == RB_GEOMETRY_OK &&
-		!(has_z && s->may_flatten && !is_flattened_as_it_is(info.type)) &&
+		!(has_z && s->may_flatten && !is_flattened_by_dropping_z(info.type)) &&
 		rb_builder_end_row(b, id, &error) == RB_OK)
 		return true;
 	rb_builder_drop_row(b);
@@ -171,12 +172,12 @@ rb_join_side_add_plain(rb_join_side *s, struct varlena *bytes, const rb_join_pla
 								&header) != RB_GEOMETRY_OK ||
 		(header.has_z && s->flatten))
 		return false;
-	if (!(s->role == RB_ROLE_COMPARED
-			  ? decode_compared(s, bytes, id, header.has_z)
-			  : s->faulty[RB_IN_SPACE] == NULL && decode_placed(s, NULL, bytes, id, false)))
+	if (!(s->role == RB_ROLE_COMPARED ? decode_geometry_to_compare(s, bytes, id, header.has_z)
+									  : s->faulty[RB_IN_SPACE] == NULL &&
+											decode_geometry_to_place(s, NULL, bytes, id, false)))
 		return false;
 	s->n[header.has_z]++;
-	see_srid(s, header.srid, place);
+	note_srid_of_geometry(s, header.srid, place);
 	return true;
 }
 
@@ -184,7 +185,7 @@ rb_join_side_add_plain(rb_join_side *s, struct varlena *bytes, const rb_join_pla
 
 /* Identifies a row for messages as precisely as is known. */
 static const char *
-place_text(const rb_join_side *s, const rb_join_place *place)
+text_of_geometry_place(const rb_join_side *s, const rb_join_place *place)
 {
 	const char *table = OidIsValid(place->relid) ? get_rel_name(place->relid) : NULL;
 
@@ -201,22 +202,22 @@ rb_join_side_row(const rb_join_side *s, uint64 row)
 {
 	const rb_join_place place = {.row = row};
 
-	return place_text(s, &place);
+	return text_of_geometry_place(s, &place);
 }
 
 static void
-raise_faulty(rb_join_side *s, rb_lie lie)
+raise_faulty_geometry(rb_join_side *s, rb_lie lie)
 {
 	rb_geometry_info info;
 
 	if (s->faulty[lie] == NULL)
 		return;
 	rb_builder_clear(&s->builder[lie]);
-	s->decoder.row = place_text(s, &s->faulty_place[lie]);
+	s->decoder.row = text_of_geometry_place(s, &s->faulty_place[lie]);
 	if (s->role == RB_ROLE_COMPARED)
 		(void) rb_decode(&s->decoder, &s->builder[lie], s->faulty[lie], 0, true, &info);
 	else
-		(void) decode_placed(s, &s->decoder, s->faulty[lie], 0, true);
+		(void) decode_geometry_to_place(s, &s->decoder, s->faulty[lie], 0, true);
 }
 
 void
@@ -229,19 +230,19 @@ rb_join_side_check(rb_join_side *s, const rb_join_side *other)
 						errmsg("%s: Operation on mixed SRID geometries (%d) != (%d)",
 							   s->decoder.function, s->srid, s->other_srid),
 						errdetail("SRID %d occurs in %s, %s.", s->other_srid, s->decoder.where,
-								  place_text(s, &s->other_place)),
+								  text_of_geometry_place(s, &s->other_place)),
 						errhint("Use ST_Transform, or ST_SetSRID if an SRID is wrong.")));
 	if (n > 0)
-		raise_faulty(s, RB_IN_PLANE);
+		raise_faulty_geometry(s, RB_IN_PLANE);
 	if (other->n[0] > 0)
-		raise_faulty(s, RB_FLATTENED);
+		raise_faulty_geometry(s, RB_FLATTENED);
 	if (other->n[1] > 0 || (n > 0 && s->role != RB_ROLE_COMPARED))
-		raise_faulty(s, RB_IN_SPACE);
+		raise_faulty_geometry(s, RB_IN_SPACE);
 }
 
 /* Adds a row with the projections of these parts, which are in space. */
 static void
-copy_row(rb_join_side *s, uint32 part, uint32 end, int64 id)
+copy_row_projected(rb_join_side *s, uint32 part, uint32 end, int64 id)
 {
 	const double *from = s->builder[RB_IN_SPACE].coords + (size_t) part * 9;
 	rb_builder *to = &s->builder[RB_FLATTENED];
@@ -264,7 +265,7 @@ copy_row(rb_join_side *s, uint32 part, uint32 end, int64 id)
 
 /* Projects the rows in space, except those saved for later. */
 static void
-flatten_as_they_are(rb_join_side *s)
+flatten_rows_in_space(rb_join_side *s)
 {
 	const rb_builder *from = &s->builder[RB_IN_SPACE];
 	const uint64 nlate = s->late_place == NULL ? 0 : rb_spool_number(s->late_place);
@@ -288,7 +289,7 @@ flatten_as_they_are(rb_join_side *s)
 				break;
 		}
 		if (i == nlate || late.row != id)
-			copy_row(s, part, end, (int64) id);
+			copy_row_projected(s, part, end, (int64) id);
 		part = end;
 	}
 }
@@ -303,14 +304,14 @@ rb_join_side_flatten(rb_join_side *s)
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
 						errmsg("%s: geometry without Z in a column whose type requires Z",
 							   s->decoder.function)));
-	flatten_as_they_are(s);
+	flatten_rows_in_space(s);
 	for (uint64 i = 0; i < n; i++)
 	{
 		rb_join_place place;
 
 		CHECK_FOR_INTERRUPTS();
 		memcpy(&place, rb_spool_read(s->late_place, i), sizeof place);
-		add_decoded(s, RB_FLATTENED, rb_spool_read(s->late, i), &place, &info);
+		add_decoded_geometry(s, RB_FLATTENED, rb_spool_read(s->late, i), &place, &info);
 	}
 }
 

@@ -79,16 +79,16 @@ is_pump_stopped(const rb_pump *pump)
 
 /* Returns the number of pairs that fit in a slot if each has a payload of `words` words. */
 static size_t
-pairs_per_slot(size_t words)
+pairs_per_ring_slot(size_t words)
 {
 	return words > 1 ? RB_QUEUE_PAIRS / words : RB_QUEUE_PAIRS;
 }
 
 /* Copies pairs of a block into the next slot of the ring. Returns false if the pump was stopped. */
 static bool
-copy_pairs_to_slot(rb_pump *pump, const rb_block *block, size_t from, uint64 *blocks)
+copy_pairs_to_ring_slot(rb_pump *pump, const rb_block *block, size_t from, uint64 *blocks)
 {
-	const size_t n = Min(block->n - from, pairs_per_slot(block->words));
+	const size_t n = Min(block->n - from, pairs_per_ring_slot(block->words));
 	rb_slot *slot = &pump->share->slots[*blocks % RB_SLOTS];
 	int idle = 0;
 
@@ -110,17 +110,17 @@ copy_pairs_to_slot(rb_pump *pump, const rb_block *block, size_t from, uint64 *bl
 }
 
 static bool
-write_block(rb_pump *pump, const rb_block *block, uint64 *blocks)
+write_block_to_ring(rb_pump *pump, const rb_block *block, uint64 *blocks)
 {
-	for (size_t i = 0; i < block->n; i += pairs_per_slot(block->words))
-		if (!copy_pairs_to_slot(pump, block, i, blocks))
+	for (size_t i = 0; i < block->n; i += pairs_per_ring_slot(block->words))
+		if (!copy_pairs_to_ring_slot(pump, block, i, blocks))
 			return false;
 	return true;
 }
 
 /* Writes blocks of pairs to the ring until the join ends or the pump is stopped. */
 static void *
-pump_thread(void *arg)
+run_pump_thread(void *arg)
 {
 	rb_pump *pump = arg;
 	rb_pair_queue *share = pump->share;
@@ -131,7 +131,7 @@ pump_thread(void *arg)
 	while (status == RB_OK && !is_pump_stopped(pump))
 	{
 		status = rb_run_wait(pump->run, 20, &block);
-		if (status == RB_OK && !write_block(pump, &block, &blocks))
+		if (status == RB_OK && !write_block_to_ring(pump, &block, &blocks))
 			break;
 	}
 	if (status == RB_OK)
@@ -146,7 +146,7 @@ pump_thread(void *arg)
 /* ---- start and stop of the pump, in the leader's main thread ---- */
 
 static void
-stop_at_end(void *pump)
+stop_pump_at_end(void *pump)
 {
 	rb_pump_stop(pump);
 }
@@ -163,17 +163,17 @@ rb_pump_start(rb_join_run *run, rb_pair_queue *share)
 	rb_run_stay_here(run);
 	pump->run = run;
 	pump->share = share;
-	if (rb_thread_start(&pump->thread, RB_PUMP_STACK, pump_thread, pump) != 0)
+	if (rb_thread_start(&pump->thread, RB_PUMP_STACK, run_pump_thread, pump) != 0)
 	{
 		rb_error error = {RB_NO_THREAD, 0, 0, ""};
 
 		rb_raise(run->join->function, RB_NO_THREAD, &error);
 	}
 	pump->started = true;
-	run->stop_taker = stop_at_end;
+	run->stop_taker = stop_pump_at_end;
 	run->taker = pump;
 	/* Callbacks run in reverse order, so the pump's runs before that of the run. */
-	pump->at_end.func = stop_at_end;
+	pump->at_end.func = stop_pump_at_end;
 	pump->at_end.arg = pump;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &pump->at_end);
 	return pump;

@@ -35,7 +35,7 @@ static const struct
  * InvalidOid.
  */
 static Oid
-find_ours(const char *name, Oid theirs)
+find_redblue_function(const char *name, Oid theirs)
 {
 	CatCList *list = SearchSysCacheList1(PROCNAMEARGSNSP, CStringGetDatum(name));
 	Oid *types, *wanted;
@@ -66,14 +66,14 @@ typedef struct replacing
 
 /* Replaces the function of a call by redblue's, if it is one of PostGIS. */
 static void
-replace_call(FuncExpr *call, replacing *r)
+replace_postgis_call(FuncExpr *call, replacing *r)
 {
 	const char *name = get_func_name(call->funcid);
 
 	for (int i = 0; i < (int) lengthof(replaced) && name != NULL; i++)
 		if (strcmp(name, replaced[i].theirs) == 0 && rb_is_of_postgis(call->funcid))
 		{
-			const Oid ours = find_ours(replaced[i].ours, call->funcid);
+			const Oid ours = find_redblue_function(replaced[i].ours, call->funcid);
 
 			if (!OidIsValid(ours))
 				continue;
@@ -83,11 +83,11 @@ replace_call(FuncExpr *call, replacing *r)
 		}
 }
 
-static bool replace_in_node(Node *node, void *context);
+static bool replace_calls_in_node(Node *node, void *context);
 
 /* Replaces the calls in a query, except where indexes and policies must match. */
 static void
-walk_query(Query *query, void *context)
+replace_calls_in_query(Query *query, void *context)
 {
 	List *checks = query->withCheckOptions;
 	OnConflictExpr none = {.type = T_OnConflictExpr};
@@ -98,7 +98,7 @@ walk_query(Query *query, void *context)
 	query->withCheckOptions = NIL;
 	conflict->arbiterElems = NIL;
 	conflict->arbiterWhere = NULL;
-	(void) query_tree_walker(query, replace_in_node, context, QTW_IGNORE_RANGE_TABLE);
+	(void) query_tree_walker(query, replace_calls_in_node, context, QTW_IGNORE_RANGE_TABLE);
 	query->withCheckOptions = checks;
 	conflict->arbiterElems = index.arbiterElems;
 	conflict->arbiterWhere = index.arbiterWhere;
@@ -110,25 +110,25 @@ walk_query(Query *query, void *context)
 		if (entry->rtekind == RTE_SUBQUERY && entry->security_barrier)
 			continue;
 		entry->securityQuals = NIL;
-		(void) range_table_entry_walker(entry, replace_in_node, context, 0);
+		(void) range_table_entry_walker(entry, replace_calls_in_node, context, 0);
 		entry->securityQuals = policies;
 	}
 }
 
 /* Replaces the calls in an expression or query. */
 static bool
-replace_in_node(Node *node, void *context)
+replace_calls_in_node(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
 	if (IsA(node, Query))
 	{
-		walk_query((Query *) node, context);
+		replace_calls_in_query((Query *) node, context);
 		return false;
 	}
 	if (IsA(node, FuncExpr))
-		replace_call((FuncExpr *) node, context);
-	return expression_tree_walker(node, replace_in_node, context);
+		replace_postgis_call((FuncExpr *) node, context);
+	return expression_tree_walker(node, replace_calls_in_node, context);
 }
 
 /*
@@ -137,7 +137,7 @@ replace_in_node(Node *node, void *context)
  * decision depends on the role alone, because cached plans depend on the role.
  */
 static bool
-is_for_another(void)
+is_statement_of_another_role(void)
 {
 	return GetUserId() != GetOuterUserId() || InSecurityRestrictedOperation();
 }
@@ -153,11 +153,11 @@ static PlannedStmt *
 plan_replaced_statement(Query *query, const char *text, int options,
 						ParamListInfo params RB_PLANNER_PARAMETER)
 {
-	replacing r = {.kept = is_for_another()};
+	replacing r = {.kept = is_statement_of_another_role()};
 	PlannedStmt *planned;
 
 	if (rb_setting_replace_postgis)
-		walk_query(query, &r);
+		replace_calls_in_query(query, &r);
 	planned = previous_hook != NULL
 				  ? previous_hook(query, text, options, params RB_PLANNER_ARGUMENT)
 				  : standard_planner(query, text, options, params RB_PLANNER_ARGUMENT);

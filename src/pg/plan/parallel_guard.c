@@ -23,7 +23,7 @@ static ExecutorStart_hook_type previous_hook;
 
 /* Returns true if the expression has a redblue function that may read more than plain tables. */
 static bool
-can_run_sql(Node *node, void *context)
+can_expression_run_sql(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
@@ -35,7 +35,7 @@ can_run_sql(Node *node, void *context)
 		if (join == NULL || !rb_sides_are_tables(join, call->args, true))
 			return true;
 	}
-	return expression_tree_walker(node, can_run_sql, context);
+	return expression_tree_walker(node, can_expression_run_sql, context);
 }
 
 /*
@@ -43,9 +43,9 @@ can_run_sql(Node *node, void *context)
  * filter.
  */
 static bool
-own_can_run_sql(const Plan *plan)
+can_own_expression_run_sql(const Plan *plan)
 {
-#define FIND(x) can_run_sql((Node *) (x), NULL)
+#define FIND(x) can_expression_run_sql((Node *) (x), NULL)
 	switch (nodeTag(plan))
 	{
 		case T_CustomScan:
@@ -81,16 +81,17 @@ own_can_run_sql(const Plan *plan)
 }
 
 static bool
-node_can_run_sql(PlanState *node, void *context)
+can_plan_node_run_sql(PlanState *node, void *context)
 {
 	const Plan *plan = node->plan;
 
-	return can_run_sql((Node *) plan->targetlist, NULL) || can_run_sql((Node *) plan->qual, NULL) ||
-		   own_can_run_sql(plan) || planstate_tree_walker(node, node_can_run_sql, context);
+	return can_expression_run_sql((Node *) plan->targetlist, NULL) ||
+		   can_expression_run_sql((Node *) plan->qual, NULL) || can_own_expression_run_sql(plan) ||
+		   planstate_tree_walker(node, can_plan_node_run_sql, context);
 }
 
 static void
-start_executor(QueryDesc *query, int eflags)
+disable_parallel_mode_at_start(QueryDesc *query, int eflags)
 {
 	PlannedStmt *serial;
 
@@ -99,7 +100,7 @@ start_executor(QueryDesc *query, int eflags)
 	else
 		standard_ExecutorStart(query, eflags);
 	if (!query->plannedstmt->parallelModeNeeded || (eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 ||
-		!node_can_run_sql(query->planstate, NULL))
+		!can_plan_node_run_sql(query->planstate, NULL))
 		return;
 	/*
 	 * Copy the plan. The cached plan must not change, because other executions, possibly by other
@@ -115,5 +116,5 @@ void
 rb_serial_install(void)
 {
 	previous_hook = ExecutorStart_hook;
-	ExecutorStart_hook = start_executor;
+	ExecutorStart_hook = disable_parallel_mode_at_start;
 }

@@ -110,7 +110,7 @@ typedef struct table_sampler
  * checked when the table is read.
  */
 static bool
-can_read(Oid relid)
+can_caller_read_column(Oid relid)
 {
 	Oid schema = get_rel_namespace(relid);
 	bool missing = false;
@@ -138,7 +138,7 @@ rb_open_child(Oid relid)
 Relation
 rb_open_if_readable(Oid relid)
 {
-	return can_read(relid) ? rb_open_child(relid) : NULL;
+	return can_caller_read_column(relid) ? rb_open_child(relid) : NULL;
 }
 
 /*
@@ -146,7 +146,7 @@ rb_open_if_readable(Oid relid)
  * too, if asking the planner would have to wait for a lock.
  */
 static bool
-may_read_pages(Relation rel)
+may_read_pages_in_planning(Relation rel)
 {
 	return rb_table_refusal(rel) == NULL && rb_plan_refusal(rel, false) == NULL;
 }
@@ -156,13 +156,14 @@ may_read_pages(Relation rel)
  * of an extension.
  */
 static bool
-is_table(Relation rel)
+is_relation_plain_to_read(Relation rel)
 {
 	char kind = rel->rd_rel->relkind;
 
 	return (kind == RELKIND_RELATION || kind == RELKIND_MATVIEW ||
 			kind == RELKIND_PARTITIONED_TABLE || kind == RELKIND_FOREIGN_TABLE) &&
-		   !rel->rd_rel->relrowsecurity && (rb_table_refusal(rel) != NULL || may_read_pages(rel));
+		   !rel->rd_rel->relrowsecurity &&
+		   (rb_table_refusal(rel) != NULL || may_read_pages_in_planning(rel));
 }
 
 bool
@@ -179,7 +180,7 @@ rb_sides_are_tables(const rb_join *join, List *args, bool stay)
 		rel = rb_open_if_readable(DatumGetObjectId(arg->constvalue));
 		if (rel == NULL)
 			return false;
-		table = is_table(rel);
+		table = is_relation_plain_to_read(rel);
 		relation_close(rel, stay && table ? NoLock : AccessShareLock);
 		if (!table)
 			return false;
@@ -200,7 +201,7 @@ typedef enum taking
  * Reserves memory for one more part. Returns NULL if the memory limit of the estimate is reached.
  */
 static double *
-reserve_part(table_sampler *s)
+reserve_sampled_part(table_sampler *s)
 {
 	rb_builder *b = &s->builder;
 	rb_error error;
@@ -212,7 +213,7 @@ reserve_part(table_sampler *s)
 
 /* Checks the coordinates of a part and counts it. */
 static taking
-end_part(table_sampler *s, const double *x)
+end_sampled_part(table_sampler *s, const double *x)
 {
 	int dims = rb_kind_dims(s->builder.kind);
 	bool box = s->builder.kind == RB_BOX3 || s->builder.kind == RB_BOX2;
@@ -228,9 +229,9 @@ end_part(table_sampler *s, const double *x)
 
 /* Adds the object of a tuple's coordinate columns to the sample. */
 static taking
-sample_coordinates(table_sampler *s, HeapTuple tuple)
+add_coordinates_to_estimate(table_sampler *s, HeapTuple tuple)
 {
-	double *to = reserve_part(s);
+	double *to = reserve_sampled_part(s);
 
 	if (to == NULL)
 		return UNKNOWN;
@@ -255,12 +256,12 @@ sample_coordinates(table_sampler *s, HeapTuple tuple)
 			return NOTHING;
 		}
 	}
-	return end_part(s, to);
+	return end_sampled_part(s, to);
 }
 
 /* Adds a box to the sample. */
 static taking
-sample_box(table_sampler *s, Datum value)
+add_box_to_estimate(table_sampler *s, Datum value)
 {
 	rb_box_value box;
 	double *to;
@@ -272,17 +273,17 @@ sample_box(table_sampler *s, Datum value)
 		rb_builder_set_kind(&s->builder, box.dims == 2 ? RB_BOX2 : RB_BOX3);
 	if (box.dims != rb_kind_dims(s->builder.kind))
 		return NOTHING;
-	to = reserve_part(s);
+	to = reserve_sampled_part(s);
 	if (to == NULL)
 		return UNKNOWN;
 	memcpy(to, box.low, (size_t) box.dims * sizeof(double));
 	memcpy(to + box.dims, box.high, (size_t) box.dims * sizeof(double));
-	return end_part(s, to);
+	return end_sampled_part(s, to);
 }
 
 /* Adds the parts of a geometry to the sample. */
 static taking
-sample_geometry(table_sampler *s, Datum value)
+add_geometry_to_estimate(table_sampler *s, Datum value)
 {
 	const struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
 	rb_geometry_info info;
@@ -309,7 +310,7 @@ sample_geometry(table_sampler *s, Datum value)
 
 /* Reads a geometry or box. Values stored in TOAST, or large after decompression, are not read. */
 static taking
-sample_value(table_sampler *s, HeapTuple tuple)
+add_value_to_estimate(table_sampler *s, HeapTuple tuple)
 {
 	bool isnull;
 	Datum value = heap_getattr(tuple, s->columns.geom.attno, RelationGetDescr(s->rel), &isnull);
@@ -326,16 +327,18 @@ sample_value(table_sampler *s, HeapTuple tuple)
 			return UNKNOWN;
 	}
 	s->bytes += bytes;
-	return s->columns.shape == RB_SHAPE_GEOMETRY ? sample_geometry(s, value) : sample_box(s, value);
+	return s->columns.shape == RB_SHAPE_GEOMETRY ? add_geometry_to_estimate(s, value)
+												 : add_box_to_estimate(s, value);
 }
 
 /* Adds a tuple to the sample as a row. */
 static void
-sample_tuple(table_sampler *s, HeapTuple tuple)
+add_tuple_to_estimate(table_sampler *s, HeapTuple tuple)
 {
 	int64 id = ((int64) ItemPointerGetBlockNumber(&tuple->t_self) << 16) |
 			   ItemPointerGetOffsetNumber(&tuple->t_self);
-	taking taking = s->columns.width > 0 ? sample_coordinates(s, tuple) : sample_value(s, tuple);
+	taking taking = s->columns.width > 0 ? add_coordinates_to_estimate(s, tuple)
+										 : add_value_to_estimate(s, tuple);
 	rb_error error;
 
 	if (taking == TAKEN && rb_builder_end_row(&s->builder, id, &error) != RB_OK)
@@ -350,7 +353,7 @@ sample_tuple(table_sampler *s, HeapTuple tuple)
 
 /* Returns a pseudorandom number below n, which depends only on `place` and `seed`. */
 static uint32
-pick_index(uint32 place, uint32 seed, uint32 n)
+pick_sample_index(uint32 place, uint32 seed, uint32 n)
 {
 	return hash_combine(murmurhash32(place), murmurhash32(seed)) % n;
 }
@@ -360,8 +363,8 @@ pick_index(uint32 place, uint32 seed, uint32 n)
  * number.
  */
 static int
-choose_tuples(table_sampler *s, Buffer buffer, BlockNumber block, uint32 seed, int wanted,
-			  OffsetNumber *chosen)
+choose_tuples_of_page(table_sampler *s, Buffer buffer, BlockNumber block, uint32 seed, int wanted,
+					  OffsetNumber *chosen)
 {
 	Page page = BufferGetPage(buffer);
 	OffsetNumber last = PageGetMaxOffsetNumber(page);
@@ -377,7 +380,8 @@ choose_tuples(table_sampler *s, Buffer buffer, BlockNumber block, uint32 seed, i
 	for (uint32 i = 0; i < k; i++)
 	{
 		uint32 from = i * n / k;
-		OffsetNumber offset = normal[from + pick_index(block, seed + i, (i + 1) * n / k - from)];
+		OffsetNumber offset =
+			normal[from + pick_sample_index(block, seed + i, (i + 1) * n / k - from)];
 		ItemId item = PageGetItemId(page, offset);
 		HeapTupleData tuple;
 
@@ -395,7 +399,7 @@ choose_tuples(table_sampler *s, Buffer buffer, BlockNumber block, uint32 seed, i
 
 /* Adds some tuples of a page to the sample. */
 static void
-sample_page(table_sampler *s, BlockNumber block, uint32 seed, int wanted)
+sample_page_for_estimate(table_sampler *s, BlockNumber block, uint32 seed, int wanted)
 {
 	PGAlignedBlock copy;
 	OffsetNumber chosen[MaxHeapTuplesPerPage];
@@ -405,7 +409,7 @@ sample_page(table_sampler *s, BlockNumber block, uint32 seed, int wanted)
 	CHECK_FOR_INTERRUPTS();
 	buffer = ReadBuffer(s->rel, block);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	n = choose_tuples(s, buffer, block, seed, wanted, chosen);
+	n = choose_tuples_of_page(s, buffer, block, seed, wanted, chosen);
 	memcpy(copy.data, BufferGetPage(buffer), BLCKSZ);
 	UnlockReleaseBuffer(buffer);
 	for (int i = 0; i < n; i++)
@@ -417,13 +421,13 @@ sample_page(table_sampler *s, BlockNumber block, uint32 seed, int wanted)
 		tuple.t_data = (HeapTupleHeader) PageGetItem((Page) copy.data, item);
 		tuple.t_len = ItemIdGetLength(item);
 		ItemPointerSet(&tuple.t_self, block, chosen[i]);
-		sample_tuple(s, &tuple);
+		add_tuple_to_estimate(s, &tuple);
 	}
 }
 
 /* Samples the pages and returns their number. */
 static uint32
-sample_pages(table_sampler *s, BlockNumber blocks, uint32 seed)
+sample_pages_for_estimate(table_sampler *s, BlockNumber blocks, uint32 seed)
 {
 	uint32 pages = Min(blocks, PAGES);
 	int wanted = (int) ((ROWS + pages - 1) / pages);
@@ -436,7 +440,8 @@ sample_pages(table_sampler *s, BlockNumber blocks, uint32 seed)
 		BlockNumber from = (BlockNumber) ((uint64) stretch * blocks / pages);
 		BlockNumber end = (BlockNumber) ((uint64) (stretch + 1) * blocks / pages);
 
-		sample_page(s, from + pick_index(stretch, seed, end - from), seed, wanted);
+		sample_page_for_estimate(s, from + pick_sample_index(stretch, seed, end - from), seed,
+								 wanted);
 	}
 	return visited;
 }
@@ -446,8 +451,8 @@ sample_pages(table_sampler *s, BlockNumber blocks, uint32 seed)
  * selects other rows. Returns false if the table cannot be sampled.
  */
 static bool
-sample_table(Relation rel, rb_kind kind, const char *geom_name, uint32 seed, rb_memory *memory,
-			 table_sample *sampled)
+sample_table_for_estimate(Relation rel, rb_kind kind, const char *geom_name, uint32 seed,
+						  rb_memory *memory, table_sample *sampled)
 {
 	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
 	table_sampler s;
@@ -468,7 +473,7 @@ sample_table(Relation rel, rb_kind kind, const char *geom_name, uint32 seed, rb_
 		return false;
 	if (s.columns.width > 0)
 		rb_builder_set_kind(&s.builder, s.columns.kind);
-	pages = sample_pages(&s, blocks, seed);
+	pages = sample_pages_for_estimate(&s, blocks, seed);
 	if (s.unknown > s.taken)
 		return false;
 	sampled->rows = s.looked > 0 ? s.normal / pages * blocks * (s.taken + s.unknown) / s.looked : 0;
@@ -492,7 +497,7 @@ typedef struct call_arguments
 
 /* Finds names and values of a call's input arguments. */
 static bool
-find_arguments(const FuncExpr *call, call_arguments *arguments)
+find_arguments_of_call(const FuncExpr *call, call_arguments *arguments)
 {
 	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(call->funcid));
 	Oid *types;
@@ -513,7 +518,7 @@ find_arguments(const FuncExpr *call, call_arguments *arguments)
  * constant.
  */
 static const Const *
-constant_argument(const call_arguments *arguments, const char *name)
+constant_argument_of_call(const call_arguments *arguments, const char *name)
 {
 	for (int i = 0; i < arguments->n; i++)
 	{
@@ -527,14 +532,14 @@ constant_argument(const call_arguments *arguments, const char *name)
 
 /* Gets the distance of a join. Returns false if it is not constant. */
 static bool
-get_constant_distance(const rb_join *join, call_arguments *arguments)
+get_constant_distance_of_call(const rb_join *join, call_arguments *arguments)
 {
 	const Const *distance;
 
 	arguments->distance = 0;
 	if (!rb_join_has_distance(join))
 		return true;
-	distance = constant_argument(arguments, "distance");
+	distance = constant_argument_of_call(arguments, "distance");
 	if (distance == NULL || distance->constisnull || distance->consttype != FLOAT8OID)
 		return false;
 	arguments->distance = DatumGetFloat8(distance->constvalue);
@@ -543,7 +548,7 @@ get_constant_distance(const rb_join *join, call_arguments *arguments)
 
 /* Finds the tile. An invalid tile, which the join will reject, is ignored. */
 static void
-find_tile(const rb_join *join, call_arguments *arguments)
+find_tile_of_call(const rb_join *join, call_arguments *arguments)
 {
 	static const char *const names[2] = {"tile_low", "tile_high"};
 	NullableDatum ends[2];
@@ -553,7 +558,7 @@ find_tile(const rb_join *join, call_arguments *arguments)
 		return;
 	for (int i = 0; i < 2; i++)
 	{
-		const Const *end = constant_argument(arguments, names[i]);
+		const Const *end = constant_argument_of_call(arguments, names[i]);
 
 		if (end == NULL || (!end->constisnull && end->consttype != FLOAT8ARRAYOID))
 			return;
@@ -574,10 +579,10 @@ typedef struct expected_side
 
 /* Finds table and columns of a side. Returns false if they are not constant. */
 static bool
-find_side(const rb_join *join, int i, const call_arguments *arguments, expected_side *side)
+find_side_of_call(const rb_join *join, int i, const call_arguments *arguments, expected_side *side)
 {
-	const Const *table = constant_argument(arguments, join->side[i]);
-	const Const *geom = constant_argument(arguments, psprintf("%s_geom", join->side[i]));
+	const Const *table = constant_argument_of_call(arguments, join->side[i]);
+	const Const *geom = constant_argument_of_call(arguments, psprintf("%s_geom", join->side[i]));
 
 	if (table == NULL || table->constisnull || table->consttype != REGCLASSOID || geom == NULL ||
 		(!geom->constisnull && geom->consttype != NAMEOID))
@@ -597,17 +602,18 @@ find_side(const rb_join *join, int i, const call_arguments *arguments, expected_
  * columns yet.
  */
 static bool
-is_being_rewritten(Relation rel)
+is_table_being_rewritten(Relation rel)
 {
 	return rel->rd_refcnt > 1 && CheckRelationLockedByMe(rel, AccessExclusiveLock, false);
 }
 
 /* Returns true if the pages of the relation can be read at planning time. */
 static bool
-is_readable(Relation rel)
+is_table_readable_in_planning(Relation rel)
 {
-	return !is_being_rewritten(rel) && !(IsParallelWorker() && RelationUsesLocalBuffers(rel)) &&
-		   may_read_pages(rel);
+	return !is_table_being_rewritten(rel) &&
+		   !(IsParallelWorker() && RelationUsesLocalBuffers(rel)) &&
+		   may_read_pages_in_planning(rel);
 }
 
 /* Samples the table of a side. Returns false if it cannot be read. */
@@ -615,11 +621,11 @@ static bool
 sample_side_table(const rb_join *join, int i, rb_memory *memory, int samples, expected_side *side)
 {
 	Relation rel = rb_open_if_readable(side->relid);
-	bool sampled = rel != NULL && is_readable(rel);
+	bool sampled = rel != NULL && is_table_readable_in_planning(rel);
 
 	for (int k = 0; k < samples && sampled; k++)
-		sampled = sample_table(rel, join->kind[i], side->geom_name, (uint32) (1 + i + 1000 * k),
-							   memory, &side->sample[k]);
+		sampled = sample_table_for_estimate(rel, join->kind[i], side->geom_name,
+											(uint32) (1 + i + 1000 * k), memory, &side->sample[k]);
 	if (rel != NULL)
 		relation_close(rel, AccessShareLock);
 	return sampled;
@@ -666,8 +672,8 @@ estimate_table_pairs(const rb_join *join, double distance, rb_memory *memory,
  * itself.
  */
 static bool
-expect_within(const rb_join *join, double distance, rb_memory *memory, const expected_side *side,
-			  double *pairs)
+expect_pairs_within_table(const rb_join *join, double distance, rb_memory *memory,
+						  const expected_side *side, double *pairs)
 {
 	if (!estimate_table_pairs(join, distance, memory, &side->sample[0], &side->sample[1], true,
 							  pairs))
@@ -680,8 +686,8 @@ expect_within(const rb_join *join, double distance, rb_memory *memory, const exp
 
 /* Samples both tables and estimates the number of pairs. */
 static bool
-expect_join_pairs(const rb_join *join, double distance, rb_memory *memory, expected_side *side,
-				  double *pairs)
+expect_pairs_of_tables(const rb_join *join, double distance, rb_memory *memory, expected_side *side,
+					   double *pairs)
 {
 	bool same = rb_join_sides(join) == 1 ||
 				(side[0].relid == side[1].relid && join->kind[0] == join->kind[1] &&
@@ -693,7 +699,7 @@ expect_join_pairs(const rb_join *join, double distance, rb_memory *memory, expec
 		return sample_side_table(join, 1, memory, 1, &side[1]) &&
 			   estimate_table_pairs(join, distance, memory, &side[0].sample[0], &side[1].sample[0],
 									false, pairs);
-	if (!expect_within(join, distance, memory, &side[0], pairs))
+	if (!expect_pairs_within_table(join, distance, memory, &side[0], pairs))
 		return false;
 	/* Each pair occurs in both orders, and each row meets itself. */
 	if (rb_join_sides(join) == 2)
@@ -704,21 +710,21 @@ expect_join_pairs(const rb_join *join, double distance, rb_memory *memory, expec
 /* ---- core memory, freed with a memory context ---- */
 
 static void
-destroy_memory(void *memory)
+destroy_estimate_memory(void *memory)
 {
 	rb_memory_destroy(memory);
 }
 
 /* Opens a memory context with a budget for an estimate. */
 static MemoryContext
-open_memory(rb_memory **memory)
+open_estimate_memory(rb_memory **memory)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "redblue estimate", ALLOCSET_DEFAULT_SIZES);
 	MemoryContextCallback *at_end = MemoryContextAllocZero(context, sizeof *at_end);
 
 	*memory = rb_memory_create(ESTIMATE_BYTES);
-	at_end->func = destroy_memory;
+	at_end->func = destroy_estimate_memory;
 	at_end->arg = *memory;
 	MemoryContextRegisterResetCallback(context, at_end);
 	return context;
@@ -753,16 +759,16 @@ rb_expect_pairs(const FuncExpr *call, double *pairs)
 		join->predicate == RB_VALIDITY || rb_join_is_nearest(join) || !IsTransactionState() ||
 		!ActiveSnapshotSet() || !IsMVCCSnapshot(GetActiveSnapshot()))
 		return false;
-	context = open_memory(&memory);
+	context = open_estimate_memory(&memory);
 	old = MemoryContextSwitchTo(context);
 	memset(side, 0, sizeof side);
-	known = memory != NULL && find_arguments(call, &arguments) &&
-			get_constant_distance(join, &arguments);
+	known = memory != NULL && find_arguments_of_call(call, &arguments) &&
+			get_constant_distance_of_call(join, &arguments);
 	if (known)
-		find_tile(join, &arguments);
+		find_tile_of_call(join, &arguments);
 	for (int i = 0; i < rb_join_sides(join) && known; i++)
-		known = find_side(join, i, &arguments, &side[i]);
-	known = known && expect_join_pairs(join, arguments.distance, memory, side, pairs);
+		known = find_side_of_call(join, i, &arguments, &side[i]);
+	known = known && expect_pairs_of_tables(join, arguments.distance, memory, side, pairs);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return known;
@@ -772,14 +778,15 @@ rb_expect_pairs(const FuncExpr *call, double *pairs)
 
 /* Samples a geometry column. Returns false if its table cannot be read. */
 static bool
-sample_column(const rb_geometry_column *column, uint32 seed, rb_memory *memory,
-			  table_sample *sampled)
+sample_geometry_column(const rb_geometry_column *column, uint32 seed, rb_memory *memory,
+					   table_sample *sampled)
 {
 	Relation rel = rb_open_if_readable(column->relid);
-	bool known = rel != NULL && is_readable(rel);
+	bool known = rel != NULL && is_table_readable_in_planning(rel);
 
 	sampled->any_leaf = true;
-	known = known && sample_table(rel, RB_TRIANGLE3, column->name, seed, memory, sampled);
+	known =
+		known && sample_table_for_estimate(rel, RB_TRIANGLE3, column->name, seed, memory, sampled);
 	if (rel != NULL)
 		relation_close(rel, AccessShareLock);
 	return known;
@@ -787,8 +794,8 @@ sample_column(const rb_geometry_column *column, uint32 seed, rb_memory *memory,
 
 /* Samples two geometry columns and estimates the number of pairs. */
 static bool
-expect_geometries(const rb_geometry_column *column, rb_predicate predicate, double distance,
-				  rb_memory *memory, double *pairs)
+expect_pairs_of_geometries(const rb_geometry_column *column, rb_predicate predicate,
+						   double distance, rb_memory *memory, double *pairs)
 {
 	const bool self =
 		column[0].relid == column[1].relid && strcmp(column[0].name, column[1].name) == 0;
@@ -797,7 +804,7 @@ expect_geometries(const rb_geometry_column *column, rb_predicate predicate, doub
 	rb_context ctx;
 
 	for (int i = 0; i < 2; i++)
-		if (!sample_column(&column[i], (uint32) (1 + i), memory, &sampled[i]))
+		if (!sample_geometry_column(&column[i], (uint32) (1 + i), memory, &sampled[i]))
 			return false;
 	/* If only one geometry has Z, both are compared in the plane. */
 	if (sampled[0].flat != sampled[1].flat)
@@ -806,7 +813,7 @@ expect_geometries(const rb_geometry_column *column, rb_predicate predicate, doub
 
 		rb_set_release(&sampled[i].set);
 		sampled[i].flat = true;
-		if (!sample_column(&column[i], (uint32) (1 + i), memory, &sampled[i]))
+		if (!sample_geometry_column(&column[i], (uint32) (1 + i), memory, &sampled[i]))
 			return false;
 	}
 	for (int i = 0; i < 2; i++)
@@ -833,9 +840,10 @@ rb_expect_geometries(const rb_geometry_column *column, rb_predicate predicate, d
 
 	if (!IsTransactionState() || !ActiveSnapshotSet() || !IsMVCCSnapshot(GetActiveSnapshot()))
 		return false;
-	context = open_memory(&memory);
+	context = open_estimate_memory(&memory);
 	old = MemoryContextSwitchTo(context);
-	known = memory != NULL && expect_geometries(column, predicate, distance, memory, pairs);
+	known =
+		memory != NULL && expect_pairs_of_geometries(column, predicate, distance, memory, pairs);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return known;

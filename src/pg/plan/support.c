@@ -147,7 +147,7 @@ size_of_table(Oid relid, double *rows, double *pages)
 }
 
 static void
-add_table(sizes *s, Oid relid)
+add_table_size(sizes *s, Oid relid)
 {
 	double rows = 0;
 	double pages = 0;
@@ -172,7 +172,7 @@ add_table(sizes *s, Oid relid)
  * available.
  */
 static bool
-find_sizes(const Node *node, sizes *s)
+find_table_sizes_of_call(const Node *node, sizes *s)
 {
 	ListCell *lc;
 
@@ -186,16 +186,16 @@ find_sizes(const Node *node, sizes *s)
 		if (exprType(arg) != REGCLASSOID)
 			continue;
 		if (IsA(arg, Const) && !((Const *) arg)->constisnull)
-			add_table(s, DatumGetObjectId(((Const *) arg)->constvalue));
+			add_table_size(s, DatumGetObjectId(((Const *) arg)->constvalue));
 		else
-			add_table(s, InvalidOid);
+			add_table_size(s, InvalidOid);
 	}
 	return s->tables > 0;
 }
 
 /* Returns the expected number of rows, out of n, that occur in any of the pairs. */
 static double
-rows_in_pairs(double n, double pairs)
+expect_rows_in_pairs(double n, double pairs)
 {
 	return n * -expm1(-pairs / Max(n, 1));
 }
@@ -205,7 +205,7 @@ rows_in_pairs(double n, double pairs)
  * table.
  */
 static double
-how_many(const FuncExpr *call, const sizes *s)
+neighbors_of_nearest_call(const FuncExpr *call, const sizes *s)
 {
 	const Const *k = list_length(call->args) > 2 ? lthird(call->args) : NULL;
 	double wanted = k != NULL && IsA(k, Const) && !k->constisnull ? DatumGetInt32(k->constvalue)
@@ -216,7 +216,7 @@ how_many(const FuncExpr *call, const sizes *s)
 
 /* Returns the number of result rows for this number of pairs. */
 static double
-rows_of_result(const FuncExpr *call, const sizes *s, double pairs)
+expect_rows_of_join_result(const FuncExpr *call, const sizes *s, double pairs)
 {
 	const rb_join *join = rb_join_of_entry(call->funcid);
 
@@ -227,7 +227,7 @@ rows_of_result(const FuncExpr *call, const sizes *s, double pairs)
 		case RB_RESULT_SOLIDS:
 			return s->first;
 		case RB_RESULT_NEAREST:
-			return s->first * how_many(call, s);
+			return s->first * neighbors_of_nearest_call(call, s);
 		default:
 			return pairs;
 	}
@@ -238,9 +238,10 @@ rb_expect_ids(const FuncExpr *call, rb_result_side of, double pairs, double *ids
 {
 	sizes s;
 
-	if (!find_sizes((const Node *) call, &s))
+	if (!find_table_sizes_of_call((const Node *) call, &s))
 		return false;
-	*ids = rows_in_pairs(of == RB_OF_BLUE && s.tables > 1 ? s.rows - s.first : s.first, pairs);
+	*ids =
+		expect_rows_in_pairs(of == RB_OF_BLUE && s.tables > 1 ? s.rows - s.first : s.first, pairs);
 	return true;
 }
 
@@ -261,7 +262,7 @@ rb_expect_ids(const FuncExpr *call, rb_result_side of, double pairs, double *ids
 
 /* Returns the record function, which is in the same schema as the called function. */
 static Oid
-record_function(Oid function)
+find_record_function(Oid function)
 {
 	Oid found = GetSysCacheOid3(
 		PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(RB_RECORD_FUNCTION),
@@ -281,7 +282,7 @@ record_function(Oid function)
  * function, because a field of another record may become a constant.
  */
 static bool
-is_late(const FuncExpr *call, Oid function)
+is_call_deferred(const FuncExpr *call, Oid function)
 {
 	FieldSelect *last = call->args == NIL ? NULL : llast(call->args);
 
@@ -294,13 +295,13 @@ is_late(const FuncExpr *call, Oid function)
  * form.
  */
 static Node *
-defer_call(const FuncExpr *call)
+defer_evaluation_of_call(const FuncExpr *call)
 {
-	Oid function = record_function(call->funcid);
+	Oid function = find_record_function(call->funcid);
 	FieldSelect *field;
 	FuncExpr *later;
 
-	if (!OidIsValid(function) || is_late(call, function))
+	if (!OidIsValid(function) || is_call_deferred(call, function))
 		return NULL;
 	field = makeNode(FieldSelect);
 	field->arg = (Expr *) makeFuncExpr(function, RECORDOID, NIL, InvalidOid, InvalidOid,
@@ -328,13 +329,14 @@ redblue_support(PG_FUNCTION_ARGS)
 	{
 		SupportRequestRows *rows = (SupportRequestRows *) request;
 
-		if (find_sizes(rows->node, &s))
+		if (find_table_sizes_of_call(rows->node, &s))
 		{
 			double pairs;
 
 			if (!rb_expect_pairs((FuncExpr *) rows->node, &pairs))
 				pairs = s.tables == 1 ? RB_SELF_PAIRS * s.larger : s.larger;
-			rows->rows = clamp_row_est(rows_of_result((FuncExpr *) rows->node, &s, pairs));
+			rows->rows =
+				clamp_row_est(expect_rows_of_join_result((FuncExpr *) rows->node, &s, pairs));
 			answer = request;
 		}
 	}
@@ -342,7 +344,7 @@ redblue_support(PG_FUNCTION_ARGS)
 	{
 		SupportRequestCost *cost = (SupportRequestCost *) request;
 
-		if (find_sizes(cost->node, &s))
+		if (find_table_sizes_of_call(cost->node, &s))
 		{
 			cost->startup = 0;
 			cost->per_tuple = seq_page_cost * s.pages +
@@ -356,7 +358,7 @@ redblue_support(PG_FUNCTION_ARGS)
 
 		/* Without planner state, no estimate is made that would call the function. */
 		if (simplify->root != NULL && !simplify->fcall->funcretset)
-			answer = defer_call(simplify->fcall);
+			answer = defer_evaluation_of_call(simplify->fcall);
 	}
 	PG_RETURN_POINTER(answer);
 }

@@ -35,7 +35,7 @@ static const struct
 			 {"cube", -1, "cube", RB_SHAPE_CUBE}};
 
 static bool
-is_owned(Oid type, const char *extension)
+is_type_of_extension(Oid type, const char *extension)
 {
 	Oid owner = getExtensionOfObject(TypeRelationId, type);
 	char *name = OidIsValid(owner) ? get_extension_name(owner) : NULL;
@@ -57,7 +57,7 @@ rb_shape_of(Oid type, rb_kind kind)
 
 		if (form->typtype == TYPTYPE_BASE && form->typlen == types[i].len &&
 			strcmp(NameStr(form->typname), types[i].name) == 0 &&
-			(types[i].extension == NULL || is_owned(type, types[i].extension)))
+			(types[i].extension == NULL || is_type_of_extension(type, types[i].extension)))
 			shape = types[i].shape;
 	}
 	ReleaseSysCache(tuple);
@@ -65,7 +65,7 @@ rb_shape_of(Oid type, rb_kind kind)
 }
 
 static void
-read_cube(Datum value, rb_box_value *box)
+read_cube_value(Datum value, rb_box_value *box)
 {
 	struct varlena *cube = PG_DETOAST_DATUM_PACKED(value);
 	const char *data = VARDATA_ANY(cube);
@@ -107,7 +107,7 @@ rb_box_read(rb_box_shape shape, Datum value, rb_box_value *box)
 			}
 			break;
 		default:
-			read_cube(value, box);
+			read_cube_value(value, box);
 	}
 	for (int k = 0; k < 3 && k < box->dims; k++)
 		if (box->low[k] > box->high[k])

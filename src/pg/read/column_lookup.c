@@ -93,7 +93,7 @@ rb_shorten(char *text)
 
 /* Removes the quotes of a quoted SQL identifier. */
 static const char *
-remove_quotes(const char *name)
+remove_identifier_quotes(const char *name)
 {
 	size_t len = strlen(name);
 	char *result;
@@ -114,7 +114,7 @@ remove_quotes(const char *name)
 
 /* Returns the first column whose name differs only in case, or NULL. */
 static const char *
-name_in_other_case(TupleDesc desc, const char *name)
+find_column_in_other_case(TupleDesc desc, const char *name)
 {
 	for (int i = 0; i < desc->natts; i++)
 	{
@@ -154,13 +154,13 @@ rb_column_find(TupleDesc desc, const char *name, const rb_source *source)
  * none.
  */
 static rb_column
-find_given(TupleDesc desc, const char **name, const rb_source *source)
+find_column_as_given(TupleDesc desc, const char **name, const rb_source *source)
 {
 	rb_column column = rb_column_find(desc, *name, source);
 
 	if (column.attno == 0)
 	{
-		*name = remove_quotes(*name);
+		*name = remove_identifier_quotes(*name);
 		column = rb_column_find(desc, *name, source);
 	}
 	return column;
@@ -169,8 +169,8 @@ find_given(TupleDesc desc, const char **name, const rb_source *source)
 rb_column
 rb_column_named(TupleDesc desc, const char *name, const rb_source *source)
 {
-	rb_column column = find_given(desc, &name, source);
-	const char *other = column.attno == 0 ? name_in_other_case(desc, name) : NULL;
+	rb_column column = find_column_as_given(desc, &name, source);
+	const char *other = column.attno == 0 ? find_column_in_other_case(desc, name) : NULL;
 
 	if (column.attno == 0)
 		ereport(
@@ -189,7 +189,7 @@ rb_column_named(TupleDesc desc, const char *name, const rb_source *source)
 /* ---- indexes ---- */
 
 static bool
-has_indexes(Relation rel)
+can_relation_have_indexes(Relation rel)
 {
 	char kind = rel->rd_rel->relkind;
 
@@ -197,7 +197,7 @@ has_indexes(Relation rel)
 }
 
 static List *
-key_columns(Form_pg_index index)
+key_columns_of_index(Form_pg_index index)
 {
 	List *attnos = NIL;
 
@@ -212,7 +212,7 @@ rb_primary_key(Relation rel)
 	List *attnos = NIL;
 	ListCell *lc;
 
-	if (!has_indexes(rel))
+	if (!can_relation_have_indexes(rel))
 		return NIL;
 	foreach (lc, RelationGetIndexList(rel))
 	{
@@ -221,7 +221,7 @@ rb_primary_key(Relation rel)
 		if (!HeapTupleIsValid(tuple))
 			continue;
 		if (((Form_pg_index) GETSTRUCT(tuple))->indisprimary)
-			attnos = key_columns((Form_pg_index) GETSTRUCT(tuple));
+			attnos = key_columns_of_index((Form_pg_index) GETSTRUCT(tuple));
 		ReleaseSysCache(tuple);
 	}
 	return attnos;
@@ -232,7 +232,7 @@ rb_primary_key(Relation rel)
  * deferral.
  */
 static bool
-is_unique_index(HeapTuple tuple, AttrNumber attno)
+is_unique_index_of_column(HeapTuple tuple, AttrNumber attno)
 {
 	Form_pg_index index = (Form_pg_index) GETSTRUCT(tuple);
 
@@ -248,7 +248,7 @@ rb_column_is_unique(Relation rel, AttrNumber attno)
 	ListCell *lc;
 
 	/* The indexes of a table with children do not cover the rows of the children. */
-	if (!has_indexes(rel) ||
+	if (!can_relation_have_indexes(rel) ||
 		(rel->rd_rel->relhassubclass && rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE))
 		return false;
 	foreach (lc, RelationGetIndexList(rel))
@@ -257,7 +257,7 @@ rb_column_is_unique(Relation rel, AttrNumber attno)
 
 		if (!HeapTupleIsValid(tuple))
 			continue;
-		unique |= is_unique_index(tuple, attno);
+		unique |= is_unique_index_of_column(tuple, attno);
 		ReleaseSysCache(tuple);
 	}
 	return unique;

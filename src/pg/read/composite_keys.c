@@ -38,14 +38,14 @@ rb_keys_create(const char *names, bool objects)
 /* ---- columns of the key ---- */
 
 static const char *
-argument_name(const rb_keys *keys, const rb_source *source)
+key_argument_name(const rb_keys *keys, const rb_source *source)
 {
 	return psprintf("%s_%s", source->side, keys->objects ? "object" : "key");
 }
 
 /* Returns the numbers of the columns in the caller's list. */
 static List *
-named_columns(const rb_keys *keys, TupleDesc desc, const rb_source *source)
+find_named_key_columns(const rb_keys *keys, TupleDesc desc, const rb_source *source)
 {
 	List *names;
 	List *attnos = NIL;
@@ -55,7 +55,7 @@ named_columns(const rb_keys *keys, TupleDesc desc, const rb_source *source)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s: argument \"%s\" is not a list of columns: %s", source->function,
-						argument_name(keys, source), keys->names),
+						key_argument_name(keys, source), keys->names),
 				 errhint("Write a comma-separated list of column names as in SQL: 'code, part'.")));
 	foreach (lc, names)
 		attnos = lappend_int(attnos, rb_column_named(desc, lfirst(lc), source).attno);
@@ -63,7 +63,7 @@ named_columns(const rb_keys *keys, TupleDesc desc, const rb_source *source)
 }
 
 static void
-find_type(rb_keys *keys, int i, const rb_source *source)
+find_key_column_type(rb_keys *keys, int i, const rb_source *source)
 {
 	Form_pg_attribute att = TupleDescAttr(keys->desc, i);
 	TypeCacheEntry *type = lookup_type_cache(getBaseType(att->atttypid),
@@ -84,7 +84,8 @@ void
 rb_keys_find(rb_keys *keys, Relation rel, const rb_source *source)
 {
 	TupleDesc desc = RelationGetDescr(rel);
-	List *attnos = keys->names != NULL ? named_columns(keys, desc, source) : rb_primary_key(rel);
+	List *attnos =
+		keys->names != NULL ? find_named_key_columns(keys, desc, source) : rb_primary_key(rel);
 	int n = list_length(attnos);
 
 	if (n == 0)
@@ -92,7 +93,7 @@ rb_keys_find(rb_keys *keys, Relation rel, const rb_source *source)
 						errmsg("%s: %s has no primary key", source->function, source->side),
 						errdetail("The columns are: %s.", rb_list_columns(desc)),
 						errhint("Name the key columns in the call: %s => '...'.",
-								argument_name(keys, source))));
+								key_argument_name(keys, source))));
 	keys->desc = CreateTemplateTupleDesc(n);
 	keys->attno = palloc(n * sizeof *keys->attno);
 	keys->type = palloc0(n * sizeof *keys->type);
@@ -101,7 +102,7 @@ rb_keys_find(rb_keys *keys, Relation rel, const rb_source *source)
 		keys->attno[i] = (AttrNumber) list_nth_int(attnos, i);
 		TupleDescCopyEntry(keys->desc, (AttrNumber) (i + 1), desc, keys->attno[i]);
 		if (keys->objects)
-			find_type(keys, i, source);
+			find_key_column_type(keys, i, source);
 	}
 	TupleDescFinalize(keys->desc);
 	keys->slot = MakeSingleTupleTableSlot(keys->desc, &TTSOpsMinimalTuple);
@@ -114,7 +115,7 @@ rb_keys_find(rb_keys *keys, Relation rel, const rb_source *source)
  * again later.
  */
 static Datum
-whole_value(Datum value, Form_pg_attribute att)
+fetch_whole_key_value(Datum value, Form_pg_attribute att)
 {
 	if (att->attlen == -1 && VARATT_IS_EXTERNAL(DatumGetPointer(value)))
 		return PointerGetDatum(detoast_external_attr((struct varlena *) DatumGetPointer(value)));
@@ -122,19 +123,20 @@ whole_value(Datum value, Form_pg_attribute att)
 }
 
 static MinimalTuple
-form_key(const rb_keys *keys, TupleTableSlot *slot)
+form_composite_key(const rb_keys *keys, TupleTableSlot *slot)
 {
 	int n = keys->desc->natts;
 	Datum *values = palloc(n * sizeof *values);
 	bool *nulls = palloc0(n * sizeof *nulls);
 
 	for (int i = 0; i < n; i++)
-		values[i] = whole_value(slot->tts_values[keys->attno[i] - 1], TupleDescAttr(keys->desc, i));
+		values[i] = fetch_whole_key_value(slot->tts_values[keys->attno[i] - 1],
+										  TupleDescAttr(keys->desc, i));
 	return rb_form_minimal_tuple(keys->desc, values, nulls);
 }
 
 static rb_status
-append_key(rb_keys *keys, MinimalTuple tuple, rb_memory *memory, rb_error *error)
+append_composite_key(rb_keys *keys, MinimalTuple tuple, rb_memory *memory, rb_error *error)
 {
 	RB_TRY(rb_grow_array(memory, (void **) &keys->bytes, &keys->bytes_cap,
 						 keys->used + MAXALIGN(tuple->t_len), 1, error));
@@ -156,7 +158,7 @@ rb_keys_get(const rb_keys *keys, int64 number, TupleTableSlot *slot)
 /* ---- objects: finding equal keys ---- */
 
 static uint32
-hash_key(rb_keys *keys, TupleTableSlot *slot)
+hash_composite_key(rb_keys *keys, TupleTableSlot *slot)
 {
 	uint32 hash = 0;
 
@@ -168,7 +170,7 @@ hash_key(rb_keys *keys, TupleTableSlot *slot)
 }
 
 static bool
-is_key(rb_keys *keys, uint32 number, TupleTableSlot *slot)
+is_composite_key(rb_keys *keys, uint32 number, TupleTableSlot *slot)
 {
 	rb_keys_get(keys, number, keys->slot);
 	for (int i = 0; i < keys->desc->natts; i++)
@@ -181,7 +183,7 @@ is_key(rb_keys *keys, uint32 number, TupleTableSlot *slot)
 
 /* Ensures that there are at least twice as many buckets as keys. */
 static rb_status
-grow_buckets(rb_keys *keys, rb_memory *memory, rb_error *error)
+grow_key_buckets(rb_keys *keys, rb_memory *memory, rb_error *error)
 {
 	size_t n = Max(keys->nbuckets * 2, (size_t) RB_FIRST_KEYS);
 
@@ -202,24 +204,24 @@ grow_buckets(rb_keys *keys, rb_memory *memory, rb_error *error)
 }
 
 static rb_status
-find_or_add_object(rb_keys *keys, TupleTableSlot *slot, rb_memory *memory, int64 *number,
-				   rb_error *error)
+find_or_add_composite_key(rb_keys *keys, TupleTableSlot *slot, rb_memory *memory, int64 *number,
+						  rb_error *error)
 {
-	uint32 hash = hash_key(keys, slot);
+	uint32 hash = hash_composite_key(keys, slot);
 	size_t at;
 
-	RB_TRY(grow_buckets(keys, memory, error));
+	RB_TRY(grow_key_buckets(keys, memory, error));
 	RB_TRY(rb_grow_array(memory, (void **) &keys->hash, &keys->hash_cap, (size_t) keys->n + 1,
 						 sizeof *keys->hash, error));
 	for (at = hash & (keys->nbuckets - 1); keys->bucket[at] != 0;
 		 at = (at + 1) & (keys->nbuckets - 1))
 	{
 		*number = keys->bucket[at] - 1;
-		if (keys->hash[*number] == hash && is_key(keys, (uint32) *number, slot))
+		if (keys->hash[*number] == hash && is_composite_key(keys, (uint32) *number, slot))
 			return RB_OK;
 	}
 	*number = keys->n;
-	RB_TRY(append_key(keys, form_key(keys, slot), memory, error));
+	RB_TRY(append_composite_key(keys, form_composite_key(keys, slot), memory, error));
 	keys->hash[*number] = hash;
 	keys->bucket[at] = keys->n;
 	return RB_OK;
@@ -230,9 +232,9 @@ rb_keys_store(rb_keys *keys, TupleTableSlot *slot, rb_memory *memory, int64 *num
 			  rb_error *error)
 {
 	if (keys->objects)
-		return find_or_add_object(keys, slot, memory, number, error);
+		return find_or_add_composite_key(keys, slot, memory, number, error);
 	*number = keys->n;
-	return append_key(keys, form_key(keys, slot), memory, error);
+	return append_composite_key(keys, form_composite_key(keys, slot), memory, error);
 }
 
 /* ---- messages ---- */

@@ -41,7 +41,7 @@ static const char *const accepted[RB_KINDS] = {
 
 /* Returns a corner in the format of ST_AsText. */
 static const char *
-corner_text(const rb_geometry_info *info, int i)
+text_of_face_corner(const rb_geometry_info *info, int i)
 {
 	return psprintf("(%s %s %s)", float8out_internal(info->at[i][0]),
 					float8out_internal(info->at[i][1]), float8out_internal(info->at[i][2]));
@@ -51,8 +51,8 @@ corner_text(const rb_geometry_info *info, int i)
  * Raises the error that a face is not a valid polygon of its plane, with the location of the fault.
  */
 pg_noreturn static void
-raise_face(const rb_geometry_place *p, const char *where, rb_geometry_fault fault,
-		   const rb_geometry_info *info)
+raise_invalid_face(const rb_geometry_place *p, const char *where, rb_geometry_fault fault,
+				   const rb_geometry_info *info)
 {
 	const char *function = p->function;
 	const char axis = "xyz"[info->axis];
@@ -65,7 +65,7 @@ raise_face(const rb_geometry_place *p, const char *where, rb_geometry_fault faul
 			 errmsg("%s: only one of the two geometries has Z", function),
 			 errdetail("The geometries are compared in the plane, where the face at %s in %s is "
 					   "not a valid polygon.",
-					   corner_text(info, 0), where),
+					   text_of_face_corner(info, 0), where),
 			 errhint("Use ST_Force3D(geometry, z) for the geometry without Z.")));
 	switch (fault)
 	{
@@ -76,8 +76,8 @@ raise_face(const rb_geometry_place *p, const char *where, rb_geometry_fault faul
 				 errmsg("%s: face with crossing edges in %s", function, where),
 				 errdetail(
 					 "Seen along the %c axis, the edge from %s to %s crosses the edge from %s to %s.",
-					 axis, corner_text(info, 0), corner_text(info, 1), corner_text(info, 2),
-					 corner_text(info, 3)),
+					 axis, text_of_face_corner(info, 0), text_of_face_corner(info, 1),
+					 text_of_face_corner(info, 2), text_of_face_corner(info, 3)),
 				 /* ST_MakeValid considers only x and y and does not split surfaces. */
 				 info->axis == 2 &&
 						 (info->type == RB_TYPE_POLYGON || info->type == RB_TYPE_MULTIPOLYGON)
@@ -90,7 +90,7 @@ raise_face(const rb_geometry_place *p, const char *where, rb_geometry_fault faul
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("%s: face with coincident projected vertices in %s", function, where),
 					 errdetail("Seen along the %c axis, the vertices %s and %s are the same point.",
-							   axis, corner_text(info, 0), corner_text(info, 1)),
+							   axis, text_of_face_corner(info, 0), text_of_face_corner(info, 1)),
 					 errhint("Split the face into nearly planar faces.")));
 			break;
 		case RB_GEOMETRY_HOLE_OUTSIDE:
@@ -98,7 +98,7 @@ raise_face(const rb_geometry_place *p, const char *where, rb_geometry_fault faul
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("%s: hole outside its face in %s", function, where),
 					 errdetail("Seen along the %c axis, hole %u leaves the outer ring at %s.", axis,
-							   info->hole, corner_text(info, 0)),
+							   info->hole, text_of_face_corner(info, 0)),
 					 errhint("Make the hole a separate face, or remove it.")));
 			break;
 		case RB_GEOMETRY_HOLES:
@@ -106,7 +106,7 @@ raise_face(const rb_geometry_place *p, const char *where, rb_geometry_fault faul
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("%s: face with overlapping holes in %s", function, where),
 					 errdetail("Seen along the %c axis, holes %u and %u overlap at %s.", axis,
-							   info->hole, info->other, corner_text(info, 0)),
+							   info->hole, info->other, text_of_face_corner(info, 0)),
 					 errhint("Merge the holes; store anything inside a hole as a separate face.")));
 			break;
 		default:
@@ -117,12 +117,12 @@ raise_face(const rb_geometry_place *p, const char *where, rb_geometry_fault faul
 				 p->face_tolerance >= 0
 					 ? errdetail(
 						   "The vertex %s is %s away from the plane of its face, but face_tolerance is %s.",
-						   corner_text(info, 0), float8out_internal(info->distance),
+						   text_of_face_corner(info, 0), float8out_internal(info->distance),
 						   float8out_internal(p->face_tolerance))
 					 : errdetail(
 						   "The vertex %s is %s away from the plane of its face, more than %s times "
 						   "the extent of the face.",
-						   corner_text(info, 0), float8out_internal(info->distance),
+						   text_of_face_corner(info, 0), float8out_internal(info->distance),
 						   float8out_internal(p->face_share)),
 				 errhint("Split the face into planar faces, or increase face_tolerance.")));
 	}
@@ -187,7 +187,7 @@ rb_raise_geometry(const rb_geometry_place *p, rb_geometry_fault fault, const rb_
 		case RB_GEOMETRY_HOLE_OUTSIDE:
 		case RB_GEOMETRY_HOLES:
 		case RB_GEOMETRY_NOT_FLAT:
-			raise_face(p, where, fault, info);
+			raise_invalid_face(p, where, fault, info);
 			break;
 		case RB_GEOMETRY_NOT_CLOSED:
 			ereport(ERROR,
@@ -215,8 +215,8 @@ rb_raise_geometry(const rb_geometry_place *p, rb_geometry_fault fault, const rb_
 }
 
 pg_noreturn static void
-raise_fault(const rb_decoder *d, const rb_builder *b, rb_geometry_fault fault,
-			const rb_geometry_info *info, const rb_error *error)
+raise_decoding_fault(const rb_decoder *d, const rb_builder *b, rb_geometry_fault fault,
+					 const rb_geometry_info *info, const rb_error *error)
 {
 	rb_geometry_place place = {
 		.function = d->function,
@@ -277,8 +277,8 @@ find_as_ewkb(rb_decoder *d)
 }
 
 static rb_geometry_fault
-read_as_ewkb(rb_decoder *d, rb_builder *b, struct varlena *value, rb_geometry_info *info,
-			 rb_error *error)
+decode_through_ewkb(rb_decoder *d, rb_builder *b, struct varlena *value, rb_geometry_info *info,
+					rb_error *error)
 {
 	rb_geometry_fault fault = rb_geometry_check_serialized(b, (const uint8_t *) VARDATA_ANY(value),
 														   VARSIZE_ANY_EXHDR(value));
@@ -308,7 +308,7 @@ rb_decode_parts(rb_decoder *d, rb_builder *b, struct varlena *bytes, rb_geometry
 	if (d == NULL)
 		return fault;
 	if (fault == RB_GEOMETRY_UNKNOWN && find_as_ewkb(d))
-		fault = read_as_ewkb(d, b, bytes, info, error);
+		fault = decode_through_ewkb(d, b, bytes, info, error);
 	if (fault == RB_GEOMETRY_STOPPED)
 		rb_rethrow_error();
 	return fault;
@@ -316,8 +316,8 @@ rb_decode_parts(rb_decoder *d, rb_builder *b, struct varlena *bytes, rb_geometry
 
 /* Decodes a geometry into a row. On a fault the row is dropped. */
 static rb_geometry_fault
-decode_row(rb_decoder *d, rb_builder *b, struct varlena *bytes, int64 id, rb_geometry_info *info,
-		   rb_error *error)
+decode_geometry_to_row(rb_decoder *d, rb_builder *b, struct varlena *bytes, int64 id,
+					   rb_geometry_info *info, rb_error *error)
 {
 	rb_geometry_fault fault = rb_decode_parts(d, b, bytes, info, error);
 
@@ -333,10 +333,10 @@ rb_decode(rb_decoder *d, rb_builder *b, struct varlena *bytes, int64 id, bool ra
 		  rb_geometry_info *info)
 {
 	rb_error error;
-	const rb_geometry_fault fault = decode_row(d, b, bytes, id, info, &error);
+	const rb_geometry_fault fault = decode_geometry_to_row(d, b, bytes, id, info, &error);
 
 	if (fault != RB_GEOMETRY_OK && d != NULL && (raise || fault == RB_GEOMETRY_NO_MEMORY))
-		raise_fault(d, b, fault, info, &error);
+		raise_decoding_fault(d, b, fault, info, &error);
 	return fault == RB_GEOMETRY_OK;
 }
 
@@ -356,7 +356,7 @@ rb_decode_placed(rb_decoder *d, rb_builder *const builders[3], struct varlena *b
 			rb_builder_set_kind(b, kinds[i]);
 		b->any_leaf = b->flat = false;
 		b->many_points = kinds[i] == RB_POINT3;
-		fault = decode_row(d, b, bytes, id, info, &error);
+		fault = decode_geometry_to_row(d, b, bytes, id, info, &error);
 		if (fault == RB_GEOMETRY_OK)
 			return true;
 		if (fault == RB_GEOMETRY_NO_MEMORY || fault == RB_GEOMETRY_STOPPED)
@@ -370,6 +370,6 @@ rb_decode_placed(rb_decoder *d, rb_builder *const builders[3], struct varlena *b
 			break;
 	}
 	if (d != NULL && (raise || fault == RB_GEOMETRY_NO_MEMORY))
-		raise_fault(d, b, fault, info, &error);
+		raise_decoding_fault(d, b, fault, info, &error);
 	return false;
 }

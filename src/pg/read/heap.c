@@ -97,7 +97,7 @@ rb_heap_end(rb_heap *heap)
  * not recognize.
  */
 static inline void
-prefetch_tuple(Page page, OffsetNumber offset)
+prefetch_heap_tuple(Page page, OffsetNumber offset)
 {
 	const char *data = (const char *) PageGetItem(page, PageGetItemId(page, offset));
 
@@ -107,7 +107,7 @@ prefetch_tuple(Page page, OffsetNumber offset)
 
 /* Receives a tuple. Returns false if the row is rejected. */
 static inline bool
-receive_tuple(rb_heap *heap, TupleDesc desc, HeapTuple tuple, Buffer buffer)
+receive_heap_tuple(rb_heap *heap, TupleDesc desc, HeapTuple tuple, Buffer buffer)
 {
 	rb_received received = rb_receive_tuple(heap->receiver, desc, tuple);
 	bool taken;
@@ -126,7 +126,8 @@ receive_tuple(rb_heap *heap, TupleDesc desc, HeapTuple tuple, Buffer buffer)
  * LSN. A page may be read in several steps, each of which continues where the previous one stopped.
  */
 static rb_page_note *
-begin_note(rb_heap *heap, BlockNumber block, int slice, int from, bool first, rb_row_tally *start)
+begin_page_note(rb_heap *heap, BlockNumber block, int slice, int from, bool first,
+				rb_row_tally *start)
 {
 	rb_page_note *note;
 	bool visible;
@@ -149,7 +150,7 @@ begin_note(rb_heap *heap, BlockNumber block, int slice, int from, bool first, rb
 }
 
 static void
-end_note(rb_heap *heap, rb_page_note *note, const rb_row_tally *start, bool whole)
+end_page_note(rb_heap *heap, rb_page_note *note, const rb_row_tally *start, bool whole)
 {
 	rb_row_tally end;
 
@@ -186,7 +187,7 @@ rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices)
 	int end;
 	bool go_on = true;
 
-	note = begin_note(heap, block, slice, from, from == 0, &start);
+	note = begin_page_note(heap, block, slice, from, from == 0, &start);
 
 	/* Pin the page, find its visible tuples, and check for interrupts. */
 	heapgetpage(heap->scan, block);
@@ -204,11 +205,11 @@ rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices)
 		ItemId item = PageGetItemId(page, offset);
 
 		if (heap->at + RB_TUPLES_AHEAD < ntuples)
-			prefetch_tuple(page, scan->rs_vistuples[heap->at + RB_TUPLES_AHEAD]);
+			prefetch_heap_tuple(page, scan->rs_vistuples[heap->at + RB_TUPLES_AHEAD]);
 		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
 		tuple.t_len = ItemIdGetLength(item);
 		ItemPointerSet(&tuple.t_self, block, offset);
-		go_on = receive_tuple(heap, desc, &tuple, scan->rs_cbuf);
+		go_on = receive_heap_tuple(heap, desc, &tuple, scan->rs_cbuf);
 		if (!go_on)
 			break;
 		heap->at++;
@@ -217,6 +218,6 @@ rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices)
 	}
 	/* In every major version, this macro for indexes increments the table's seq_tup_read. */
 	pgstat_count_index_tuples(heap->rel, heap->at - from);
-	end_note(heap, note, &start, heap->at >= end);
+	end_page_note(heap, note, &start, heap->at >= end);
 	return go_on;
 }

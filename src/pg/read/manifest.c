@@ -86,7 +86,7 @@ rb_map_refusal(Relation rel)
 
 /* Copies one page of the map: its LSN and its bits at the same moment. */
 static void
-read_page(Relation rel, BlockNumber first, rb_map_page *to, Buffer *buffer)
+read_map_page(Relation rel, BlockNumber first, rb_map_page *to, Buffer *buffer)
 {
 	(void) visibilitymap_get_status(rel, first, buffer);
 	if (!BufferIsValid(*buffer)) /* The map ends before this page */
@@ -105,7 +105,7 @@ read_page(Relation rel, BlockNumber first, rb_map_page *to, Buffer *buffer)
 
 /* Clears all bits of the page except those of its first `n` heap pages. */
 static void
-cut_page(rb_map_page *page, BlockNumber n)
+clear_bits_beyond_pages(rb_map_page *page, BlockNumber n)
 {
 	uint8 *bytes = (uint8 *) page->bits;
 	BlockNumber per_byte = BITS_PER_BYTE / RB_MAP_BITS;
@@ -126,16 +126,16 @@ rb_map_read(Relation rel, BlockNumber nblocks)
 	Buffer buffer = InvalidBuffer;
 
 	for (int i = 0; i < n; i++)
-		read_page(rel, (BlockNumber) i * RB_MAP_PAGES, &map[i], &buffer);
+		read_map_page(rel, (BlockNumber) i * RB_MAP_PAGES, &map[i], &buffer);
 	if (BufferIsValid(buffer))
 		ReleaseBuffer(buffer);
 	if (n > 0)
-		cut_page(&map[n - 1], nblocks - (BlockNumber) (n - 1) * RB_MAP_PAGES);
+		clear_bits_beyond_pages(&map[n - 1], nblocks - (BlockNumber) (n - 1) * RB_MAP_PAGES);
 	return map;
 }
 
 static void
-set_in_map(rb_map_page *map, BlockNumber block, bool on)
+set_bit_in_map(rb_map_page *map, BlockNumber block, bool on)
 {
 	uint8 *byte = (uint8 *) map[block / RB_MAP_PAGES].bits +
 				  block % RB_MAP_PAGES * RB_MAP_BITS / BITS_PER_BYTE;
@@ -196,7 +196,7 @@ rb_page_lsn(Relation rel, BlockNumber block, BufferAccessStrategy strategy, bool
 
 /* Adds up the notes of all slices of a page. Returns false if one of them is missing. */
 static bool
-add_slices(const rb_page_note *note, uint32 slices, rb_page_note *sum)
+add_notes_of_page_slices(const rb_page_note *note, uint32 slices, rb_page_note *sum)
 {
 	*sum = note[0];
 	for (uint32 i = 0; i < slices; i++)
@@ -239,14 +239,14 @@ rb_card_make(const rb_page_note *notes, uint32 slices, BlockNumber nblocks,
 	for (BlockNumber block = 0; block < nblocks; block++)
 	{
 		rb_page_note note;
-		bool whole = add_slices(&notes[(Size) block * slices], slices, &note);
+		bool whole = add_notes_of_page_slices(&notes[(Size) block * slices], slices, &note);
 
 		/*
 		 * rule: page_flag. Cache only pages that were flagged all-visible when they were read,
 		 * because a process clears the bit in the map only if it sees the flag on the page.
 		 */
 		if (!whole || !note.visible)
-			set_in_map(card->map, block, false);
+			set_bit_in_map(card->map, block, false);
 		page[block] = next;
 		page[block].lsn = note.lsn;
 		page[block].type = note.type;
@@ -284,7 +284,7 @@ rb_card_notes(const rb_card *card, const rb_map_page *which, rb_page_note *notes
 
 /* Applies the second proof to the pages that are set in one page of the map. */
 static void
-check_pages(const rb_card *card, Relation rel, BlockNumber first, rb_map_page *now)
+check_pages_of_map_page(const rb_card *card, Relation rel, BlockNumber first, rb_map_page *now)
 {
 	const rb_card_page *page = rb_card_pages(card);
 	BlockNumber n = Min(RB_MAP_PAGES, card->nblocks - first);
@@ -299,7 +299,7 @@ check_pages(const rb_card *card, Relation rel, BlockNumber first, rb_map_page *n
 		CHECK_FOR_INTERRUPTS();
 		if (rb_page_lsn(rel, first + i, strategy, &all_visible) !=
 			page[first + i].lsn) /* rule: page_lsn */
-			set_in_map(now, i, false);
+			set_bit_in_map(now, i, false);
 	}
 	FreeAccessStrategy(strategy);
 }
@@ -334,7 +334,7 @@ rb_card_check(rb_card *card, Relation rel, BlockNumber nblocks, rb_map_page *now
 			now[i].bits[k] &= card->map[i].bits[k];
 		if (now[i].lsn == card->map[i].lsn && now[i].lsn != InvalidXLogRecPtr)
 			continue;
-		check_pages(card, rel, (BlockNumber) i * RB_MAP_PAGES, &now[i]);
+		check_pages_of_map_page(card, rel, (BlockNumber) i * RB_MAP_PAGES, &now[i]);
 		card->map[i] = now[i];
 		renewed = true;
 	}

@@ -38,7 +38,7 @@ rb_toast_blocks(Relation rel)
 
 /* Returns the number of rows of a table as the planner estimates it, or 0 if it is unknown. */
 static double
-expected_rows(const rb_source *source)
+expect_rows_by_planner(const rb_source *source)
 {
 	BlockNumber pages;
 	double tuples;
@@ -57,7 +57,7 @@ expected_rows(const rb_source *source)
 static double
 estimate_unread_parts(const rb_source *source)
 {
-	double rows = expected_rows(source);
+	double rows = expect_rows_by_planner(source);
 	double bytes;
 
 	if (source->kind == RB_BOX3 || !OidIsValid(source->heap))
@@ -83,7 +83,7 @@ rb_need_next(rb_need *need, const rb_set *set, const rb_builder *builder, uint64
 
 /* Returns the bytes of `parts` parts in `rows` rows. */
 static double
-side_bytes(rb_kind kind, bool multi, double parts, double rows)
+bytes_of_unread_side(rb_kind kind, bool multi, double parts, double rows)
 {
 	return parts * (rb_kind_width(kind) * sizeof(double) + (multi ? sizeof(uint32) : 0)) +
 		   rows * sizeof(int64);
@@ -95,9 +95,9 @@ side_bytes(rb_kind kind, bool multi, double parts, double rows)
  * the number of rows.
  */
 static double
-whole_of_side(const rb_source *source, const rb_so_far *so_far)
+ratio_of_whole_side_to_read(const rb_source *source, const rb_so_far *so_far)
 {
-	double rows = expected_rows(source);
+	double rows = expect_rows_by_planner(source);
 
 	if (so_far->share > 0)
 		return 1 / so_far->share;
@@ -133,7 +133,7 @@ rb_need_while_reading(const rb_need *need, const rb_builder *builder, const rb_s
 		}
 		else if (i == need->read)
 		{
-			double whole = whole_of_side(source, so_far);
+			double whole = ratio_of_whole_side_to_read(source, so_far);
 
 			more = last = whole * Max(builder->nparts, Max(asked, builder->row_start));
 			rows = whole * (double) so_far->rows;
@@ -146,7 +146,7 @@ rb_need_while_reading(const rb_need *need, const rb_builder *builder, const rb_s
 				more = rows = last;
 		}
 		parts += more;
-		bytes += side_bytes(source->kind, multi, more, rows);
+		bytes += bytes_of_unread_side(source->kind, multi, more, rows);
 	}
 	return (uint64) (GROWTH * bytes) + rb_need_of_join((uint64) parts);
 }
@@ -158,7 +158,7 @@ rb_need_while_reading(const rb_need *need, const rb_builder *builder, const rb_s
 uint64
 rb_need_to_group(const rb_builder *builder)
 {
-	double parts = side_bytes(builder->kind, true, builder->nparts, 0);
+	double parts = bytes_of_unread_side(builder->kind, true, builder->nparts, 0);
 
 	return rb_memory_used(builder->memory) + (uint64) (GROWTH * (parts + 32.0 * builder->nrows)) +
 		   rb_need_of_join(builder->nparts);

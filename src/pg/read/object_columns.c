@@ -39,7 +39,7 @@
 
 /* Returns a comma-separated list of column names. */
 static char *
-list_names(TupleDesc desc, List *attnos)
+list_column_names(TupleDesc desc, List *attnos)
 {
 	StringInfoData list;
 	ListCell *lc;
@@ -54,7 +54,7 @@ list_names(TupleDesc desc, List *attnos)
 
 /* Returns the first few columns whose type is suitable for an id, except coordinates. */
 static List *
-id_columns(TupleDesc desc, rb_kind kind)
+list_id_candidates(TupleDesc desc, rb_kind kind)
 {
 	List *attnos = NIL;
 
@@ -77,7 +77,7 @@ id_columns(TupleDesc desc, rb_kind kind)
 
 /* Returns the name of the corresponding function for keys of any type, or NULL if there is none. */
 static char *
-function_by_key(const rb_source *source)
+name_of_function_by_key(const rb_source *source)
 {
 	char *name = pstrdup(source->function);
 	size_t len = strlen(name);
@@ -92,7 +92,7 @@ function_by_key(const rb_source *source)
 
 /* Returns the relation as SQL writes it, or "..." for a query. */
 static const char *
-relation_name(const rb_source *source)
+sql_name_of_relation(const rb_source *source)
 {
 	return source->rel == NULL
 			   ? "..."
@@ -104,7 +104,7 @@ relation_name(const rb_source *source)
 
 /* Returns the first of the columns that has a unique index of its own, or 0. */
 static AttrNumber
-first_unique(const rb_source *source, List *attnos)
+first_unique_column(const rb_source *source, List *attnos)
 {
 	ListCell *lc;
 
@@ -127,7 +127,7 @@ rb_source_argument(const rb_source *source, const char *what)
 }
 
 static char *
-way_to_name_id(TupleDesc desc, const rb_source *source, AttrNumber attno)
+suggest_naming_id(TupleDesc desc, const rb_source *source, AttrNumber attno)
 {
 	const char *name = NameStr(TupleDescAttr(desc, attno - 1)->attname);
 
@@ -143,9 +143,9 @@ way_to_name_id(TupleDesc desc, const rb_source *source, AttrNumber attno)
  * function.
  */
 static char *
-way_to_keys(const rb_source *source, const char *columns)
+suggest_function_by_key(const rb_source *source, const char *columns)
 {
-	const char *function = function_by_key(source);
+	const char *function = name_of_function_by_key(source);
 
 	if (function == NULL || source->query)
 		return NULL;
@@ -155,13 +155,13 @@ way_to_keys(const rb_source *source, const char *columns)
 }
 
 static char *
-way_to_number(const rb_source *source)
+suggest_numbering_rows(const rb_source *source)
 {
 	if (source->query)
 		return pstrdup("Number the rows: SELECT row_number() OVER () AS id, ...");
 	return psprintf("Number the rows: CREATE VIEW numbered AS SELECT row_number() OVER () AS id, * "
 					"FROM %s;",
-					relation_name(source));
+					sql_name_of_relation(source));
 }
 
 /*
@@ -169,7 +169,7 @@ way_to_number(const rb_source *source)
  * shapefile imports create it.
  */
 static bool
-is_key_of_numbers(TupleDesc desc, List *key)
+is_primary_key_numeric(TupleDesc desc, List *key)
 {
 	Oid type = list_length(key) != 1
 				   ? InvalidOid
@@ -183,42 +183,42 @@ is_key_of_numbers(TupleDesc desc, List *key)
  * key.
  */
 static char *
-way_to_id(TupleDesc desc, const rb_source *source, const char *column, List *key, List *ids)
+suggest_id_column(TupleDesc desc, const rb_source *source, const char *column, List *key, List *ids)
 {
-	AttrNumber unique = first_unique(source, ids);
+	AttrNumber unique = first_unique_column(source, ids);
 	char *way = NULL;
 
 	if (source->object_name == NULL && unique != 0)
-		return way_to_name_id(desc, source, unique);
-	if (source->object_name == NULL && is_key_of_numbers(desc, key))
-		return way_to_name_id(desc, source, (AttrNumber) linitial_int(key));
+		return suggest_naming_id(desc, source, unique);
+	if (source->object_name == NULL && is_primary_key_numeric(desc, key))
+		return suggest_naming_id(desc, source, (AttrNumber) linitial_int(key));
 	if (column != NULL || key != NIL)
-		way =
-			way_to_keys(source, column != NULL ? quote_identifier(column) : list_names(desc, key));
+		way = suggest_function_by_key(source, column != NULL ? quote_identifier(column)
+															 : list_column_names(desc, key));
 	if (way == NULL && source->object_name == NULL && ids != NIL)
-		return way_to_name_id(desc, source, (AttrNumber) linitial_int(ids));
-	return way != NULL ? way : way_to_number(source);
+		return suggest_naming_id(desc, source, (AttrNumber) linitial_int(ids));
+	return way != NULL ? way : suggest_numbering_rows(source);
 }
 
 /* For ereport: adds a hint about a missing id, or about a column that cannot be an id. */
 static int
-hint_id(TupleDesc desc, const rb_source *source, const char *column)
+hint_id_column(TupleDesc desc, const rb_source *source, const char *column)
 {
 	List *key = source->rel == NULL ? NIL : rb_primary_key(source->rel);
-	List *ids = id_columns(desc, source->kind);
+	List *ids = list_id_candidates(desc, source->kind);
 	StringInfoData text;
 
 	initStringInfo(&text);
 	if (ids != NIL)
 		appendStringInfo(&text, "The %s has the integer column%s %s",
 						 source->query ? "query" : "table", list_length(ids) > 1 ? "s" : "",
-						 list_names(desc, ids));
+						 list_column_names(desc, ids));
 	if (key != NIL)
 		appendStringInfo(&text, "%s primary key is %s", ids != NIL ? "; its" : "Its",
-						 list_names(desc, key));
+						 list_column_names(desc, key));
 	if (text.len > 0)
 		appendStringInfoString(&text, ". ");
-	return errhint("%s%s", text.data, way_to_id(desc, source, column, key, ids));
+	return errhint("%s%s", text.data, suggest_id_column(desc, source, column, key, ids));
 }
 
 /* ---- hints: geometry ---- */
@@ -243,7 +243,7 @@ conversion_to_geometry(Oid type)
 
 /* Returns true if text, bytes or JSON in a column of this name are probably a geometry. */
 static bool
-sounds_like_geometry(const char *name)
+is_name_like_geometry(const char *name)
 {
 	static const char *const names[] = {"geom",         "geometry", "the_geom", "wkt",    "wkb",
 										"wkb_geometry", "shape",    "geog",     "geojson"};
@@ -256,7 +256,7 @@ sounds_like_geometry(const char *name)
 
 /* Returns a column that can be converted to a geometry, or 0. */
 static AttrNumber
-find_convertible(TupleDesc desc)
+find_convertible_column(TupleDesc desc)
 {
 	for (int i = 0; i < desc->natts; i++)
 	{
@@ -264,7 +264,7 @@ find_convertible(TupleDesc desc)
 		Oid type = att->attisdropped ? InvalidOid : getBaseType(att->atttypid);
 		const char *how = att->attisdropped ? NULL : conversion_to_geometry(type);
 
-		if (how != NULL && (how[0] == '%' || sounds_like_geometry(NameStr(att->attname))))
+		if (how != NULL && (how[0] == '%' || is_name_like_geometry(NameStr(att->attname))))
 			return att->attnum;
 	}
 	return 0;
@@ -272,7 +272,7 @@ find_convertible(TupleDesc desc)
 
 /* Returns the columns that identify the rows, for a view that contains them and the geometry. */
 static const char *
-identifying_columns(const rb_source *source)
+list_identifying_columns(const rb_source *source)
 {
 	TupleDesc key = source->keys == NULL ? NULL : source->keys->desc;
 	List *attnos = NIL;
@@ -281,7 +281,7 @@ identifying_columns(const rb_source *source)
 	{
 		for (int i = 1; i <= key->natts; i++)
 			attnos = lappend_int(attnos, i);
-		return list_names(key, attnos);
+		return list_column_names(key, attnos);
 	}
 	if (source->object_name != NULL)
 		return quote_identifier(source->object_name);
@@ -295,9 +295,10 @@ identifying_columns(const rb_source *source)
  * fallback text.
  */
 static int
-hint_geometry(TupleDesc desc, const rb_source *source, AttrNumber column, const char *otherwise)
+hint_geometry_column(TupleDesc desc, const rb_source *source, AttrNumber column,
+					 const char *otherwise)
 {
-	AttrNumber attno = column != 0 ? column : find_convertible(desc);
+	AttrNumber attno = column != 0 ? column : find_convertible_column(desc);
 	const char *how =
 		attno == 0 ? NULL
 				   : conversion_to_geometry(getBaseType(TupleDescAttr(desc, attno - 1)->atttypid));
@@ -313,7 +314,7 @@ hint_geometry(TupleDesc desc, const rb_source *source, AttrNumber column, const 
 		return errhint("Write SELECT ..., %s AS geom in the query.", made);
 	return errhint("Convert the column to a geometry in a view: CREATE VIEW shapes AS "
 				   "SELECT %s, %s AS geom FROM %s;",
-				   identifying_columns(source), made, relation_name(source));
+				   list_identifying_columns(source), made, sql_name_of_relation(source));
 }
 
 /* ---- hints: coordinates ---- */
@@ -330,7 +331,7 @@ static const char *const other_names[][3] = {
 
 /* Returns the number of the column that a pattern names, ignoring case, or 0. */
 static AttrNumber
-find_by_pattern(TupleDesc desc, const char *pattern, char axis)
+find_column_by_pattern(TupleDesc desc, const char *pattern, char axis)
 {
 	char *name = pstrdup(pattern);
 
@@ -347,7 +348,7 @@ find_by_pattern(TupleDesc desc, const char *pattern, char axis)
  * else NULL.
  */
 static char *
-rename_coordinates(TupleDesc desc, rb_kind kind, const char *const *names)
+suggest_coordinate_aliases(TupleDesc desc, rb_kind kind, const char *const *names)
 {
 	const int width = rb_kind_width(kind), dims = kind == RB_SEGMENT2 || kind == RB_BOX2 ? 2 : 3;
 	StringInfoData list;
@@ -355,8 +356,9 @@ rename_coordinates(TupleDesc desc, rb_kind kind, const char *const *names)
 	initStringInfo(&list);
 	for (int k = 0; k < width; k++)
 	{
-		AttrNumber attno =
-			names[k / dims] == NULL ? 0 : find_by_pattern(desc, names[k / dims], "xyz"[k % dims]);
+		AttrNumber attno = names[k / dims] == NULL
+							   ? 0
+							   : find_column_by_pattern(desc, names[k / dims], "xyz"[k % dims]);
 
 		if (attno == 0)
 			return NULL;
@@ -372,7 +374,7 @@ rename_coordinates(TupleDesc desc, rb_kind kind, const char *const *names)
  * the query, or NULL if the columns do not look like coordinates.
  */
 static char *
-way_to_coordinates(TupleDesc desc, const rb_source *source)
+suggest_renaming_coordinates(TupleDesc desc, const rb_source *source)
 {
 	const rb_kind kinds[] = {source->kind, source->kind == RB_BOX3 ? RB_BOX2 : source->kind};
 
@@ -380,15 +382,15 @@ way_to_coordinates(TupleDesc desc, const rb_source *source)
 		return NULL;
 	for (size_t i = 0; i < lengthof(kinds) * lengthof(other_names); i++)
 	{
-		char *renamed = rename_coordinates(desc, kinds[i / lengthof(other_names)],
-										   other_names[i % lengthof(other_names)]);
+		char *renamed = suggest_coordinate_aliases(desc, kinds[i / lengthof(other_names)],
+												   other_names[i % lengthof(other_names)]);
 
 		if (renamed != NULL && source->query)
 			return psprintf("Write SELECT ..., %s in the query.", renamed);
 		if (renamed != NULL)
 			return psprintf(
 				"Rename the columns in a view: CREATE VIEW shapes AS SELECT %s, %s FROM %s;",
-				identifying_columns(source), renamed, relation_name(source));
+				list_identifying_columns(source), renamed, sql_name_of_relation(source));
 	}
 	return NULL;
 }
@@ -396,7 +398,7 @@ way_to_coordinates(TupleDesc desc, const rb_source *source)
 /* ---- errors about columns ---- */
 
 static char *
-list_coordinates(rb_kind kind)
+list_coordinate_names(rb_kind kind)
 {
 	StringInfoData list;
 
@@ -404,13 +406,13 @@ list_coordinates(rb_kind kind)
 	for (int i = 0; i < rb_kind_width(kind); i++)
 		appendStringInfo(&list, "%s%s", i > 0 ? " " : "", rb_coordinate_name(kind, i));
 	if (kind == RB_BOX3)
-		appendStringInfo(&list, ", or %s", list_coordinates(RB_BOX2));
+		appendStringInfo(&list, ", or %s", list_coordinate_names(RB_BOX2));
 	return list.data;
 }
 
 /* Returns the types of columns that contain whole objects, for messages. */
 static const char *
-geometry_types(rb_kind kind)
+names_of_geometry_types(rb_kind kind)
 {
 	return kind == RB_BOX3 ? "geometry, box3d, box2d or cube" : "geometry";
 }
@@ -431,7 +433,7 @@ hint_geometry_name(const rb_source *source, const char *name)
  * arguments are swapped.
  */
 static bool
-are_segments(TupleDesc desc)
+are_columns_of_segments(TupleDesc desc)
 {
 	int found = 0;
 
@@ -451,22 +453,22 @@ describe_accepted_inputs(const rb_source *source, TupleDesc desc)
 	char *way;
 
 	if (source->kind == RB_TRIANGLE3 && strcmp(source->side, "triangles") == 0 &&
-		are_segments(desc))
+		are_columns_of_segments(desc))
 		return pstrdup("These are columns of segments. Check the order of the arguments: "
 					   "segments come first, then triangles.");
 	/* The coordinates may be present under other names. */
-	way = way_to_coordinates(desc, source);
+	way = suggest_renaming_coordinates(desc, source);
 	if (way != NULL)
 		return way;
 	/* Name all kinds, because any of them is accepted. */
 	if (source->nameless)
 		return psprintf(
 			"The table needs a column of type %s, or the columns %s, or %s, or %s, or %s, or %s.",
-			geometry_types(source->kind), list_coordinates(RB_TRIANGLE3),
-			list_coordinates(RB_SEGMENT3), list_coordinates(RB_SEGMENT2), list_coordinates(RB_BOX3),
-			list_coordinates(RB_POINT3));
+			names_of_geometry_types(source->kind), list_coordinate_names(RB_TRIANGLE3),
+			list_coordinate_names(RB_SEGMENT3), list_coordinate_names(RB_SEGMENT2),
+			list_coordinate_names(RB_BOX3), list_coordinate_names(RB_POINT3));
 	return psprintf("The table needs a column of type %s, or the columns %s.",
-					geometry_types(source->kind), list_coordinates(source->kind));
+					names_of_geometry_types(source->kind), list_coordinate_names(source->kind));
 }
 
 /* ---- lookup ---- */
@@ -487,7 +489,7 @@ is_number_type(Oid type)
 }
 
 static void
-check_id(rb_column id, TupleDesc desc, const rb_source *source)
+check_id_column(rb_column id, TupleDesc desc, const rb_source *source)
 {
 	const char *name = NameStr(TupleDescAttr(desc, id.attno - 1)->attname);
 
@@ -499,13 +501,13 @@ check_id(rb_column id, TupleDesc desc, const rb_source *source)
 				 errdetail("An id must be of type smallint, integer or bigint, or of type numeric "
 						   "or double precision with integer values."),
 				 rb_shape_of(id.type, source->kind) == RB_SHAPE_NONE
-					 ? hint_id(desc, source, name)
+					 ? hint_id_column(desc, source, name)
 					 : errhint("To name a geometry column, use %s => %s.",
 							   rb_source_argument(source, "geom"), quote_literal_cstr(name))));
 }
 
 static void
-find_id(rb_columns *columns, TupleDesc desc, const rb_source *source)
+find_id_column(rb_columns *columns, TupleDesc desc, const rb_source *source)
 {
 	rb_column id;
 
@@ -528,11 +530,11 @@ find_id(rb_columns *columns, TupleDesc desc, const rb_source *source)
 			ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
 							errmsg("%s: %s has no column \"id\"", source->function, source->side),
 							errdetail("The columns are: %s.", rb_list_columns(desc)),
-							hint_id(desc, source, NULL)));
+							hint_id_column(desc, source, NULL)));
 	}
 	if (source->object_name != NULL)
 		id = rb_column_named(desc, source->object_name, source);
-	check_id(id, desc, source);
+	check_id_column(id, desc, source);
 	columns->id = id;
 }
 
@@ -541,7 +543,7 @@ find_id(rb_columns *columns, TupleDesc desc, const rb_source *source)
  * read, and dropped columns of a partitioned table are omitted.
  */
 static void
-find_keys(rb_columns *columns, TupleDesc desc, const rb_source *source)
+find_key_columns(rb_columns *columns, TupleDesc desc, const rb_source *source)
 {
 	TupleDesc key;
 
@@ -558,7 +560,7 @@ find_keys(rb_columns *columns, TupleDesc desc, const rb_source *source)
 }
 
 static void
-refuse_geometry(const rb_source *source, TupleDesc desc, rb_column column)
+refuse_geometry_column(const rb_source *source, TupleDesc desc, rb_column column)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -566,8 +568,8 @@ refuse_geometry(const rb_source *source, TupleDesc desc, rb_column column)
 					NameStr(TupleDescAttr(desc, column.attno - 1)->attname), source->side,
 					format_type_be(column.type)),
 			 errdetail("The column must be of type %s, or the table must have the columns %s.",
-					   geometry_types(source->kind), list_coordinates(source->kind)),
-			 hint_geometry(desc, source, column.attno, NULL)));
+					   names_of_geometry_types(source->kind), list_coordinate_names(source->kind)),
+			 hint_geometry_column(desc, source, column.attno, NULL)));
 }
 
 /*
@@ -575,7 +577,7 @@ refuse_geometry(const rb_source *source, TupleDesc desc, rb_column column)
  * Stores the number of candidates in *n.
  */
 static rb_column
-look_for_geometry(TupleDesc desc, const rb_source *source, rb_kind kind, int *n)
+look_for_geometry_column(TupleDesc desc, const rb_source *source, rb_kind kind, int *n)
 {
 	rb_column found = rb_column_find(desc, "geom", source);
 
@@ -602,10 +604,10 @@ look_for_geometry(TupleDesc desc, const rb_source *source, rb_kind kind, int *n)
 
 /* Finds the geometry column if the caller named none. Returns attno 0 if there is none. */
 static rb_column
-find_geometry(TupleDesc desc, const rb_source *source)
+find_geometry_column(TupleDesc desc, const rb_source *source)
 {
 	int n;
-	const rb_column only = look_for_geometry(desc, source, source->kind, &n);
+	const rb_column only = look_for_geometry_column(desc, source, source->kind, &n);
 
 	if (n > 1)
 		ereport(ERROR, (errcode(ERRCODE_AMBIGUOUS_COLUMN),
@@ -619,7 +621,7 @@ find_geometry(TupleDesc desc, const rb_source *source)
 		const rb_column geom = rb_column_find(desc, "geom", source);
 
 		if (geom.attno != 0)
-			refuse_geometry(source, desc, geom);
+			refuse_geometry_column(source, desc, geom);
 	}
 	return only;
 }
@@ -629,8 +631,8 @@ find_geometry(TupleDesc desc, const rb_source *source)
  * does not, or NULL.
  */
 static int
-find_names(rb_columns *columns, TupleDesc desc, const rb_source *source, rb_kind kind,
-		   const char **missing)
+find_coordinate_names(rb_columns *columns, TupleDesc desc, const rb_source *source, rb_kind kind,
+					  const char **missing)
 {
 	int found = 0;
 
@@ -649,16 +651,16 @@ find_names(rb_columns *columns, TupleDesc desc, const rb_source *source, rb_kind
 
 /* Returns true if all coordinate columns of the source's kind exist. */
 static bool
-find_coordinates(rb_columns *columns, TupleDesc desc, const rb_source *source, int *found,
-				 const char **missing)
+find_coordinate_columns(rb_columns *columns, TupleDesc desc, const rb_source *source, int *found,
+						const char **missing)
 {
 	rb_kind kind = source->kind;
 
-	*found = find_names(columns, desc, source, kind, missing);
+	*found = find_coordinate_names(columns, desc, source, kind, missing);
 	/* Four of the six names form a box in the plane. */
 	if (kind == RB_BOX3 && *found == 4 && columns->coord[2].attno == 0 &&
 		columns->coord[5].attno == 0)
-		find_names(columns, desc, source, RB_BOX2, missing);
+		find_coordinate_names(columns, desc, source, RB_BOX2, missing);
 	if (*missing != NULL)
 		return false;
 	kind = columns->kind;
@@ -678,7 +680,7 @@ find_coordinates(rb_columns *columns, TupleDesc desc, const rb_source *source, i
 
 /* Returns true if a column contains geometries or boxes. */
 static bool
-has_geometry(TupleDesc desc)
+is_geometry_or_box_column(TupleDesc desc)
 {
 	for (int i = 0; i < desc->natts; i++)
 		if (!TupleDescAttr(desc, i)->attisdropped &&
@@ -699,13 +701,13 @@ rb_columns_kind(TupleDesc desc, const rb_source *source)
 		return RB_BOX3;
 	for (size_t i = 0; i < lengthof(kinds); i++)
 	{
-		(void) find_names(&columns, desc, source, kinds[i], &missing);
+		(void) find_coordinate_names(&columns, desc, source, kinds[i], &missing);
 		if (missing != NULL)
 			continue;
 		if (kinds[i] == RB_BOX2)
 			return RB_BOX3;
 		/* If there is a geometry, columns x, y, z merely repeat its position. */
-		return kinds[i] == RB_POINT3 && has_geometry(desc) ? RB_BOX3 : kinds[i];
+		return kinds[i] == RB_POINT3 && is_geometry_or_box_column(desc) ? RB_BOX3 : kinds[i];
 	}
 	return RB_BOX3;
 }
@@ -739,35 +741,36 @@ rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source)
 	const char *side = source->side;
 
 	memset(columns, 0, sizeof *columns);
-	find_id(columns, desc, source);
-	find_keys(columns, desc, source);
+	find_id_column(columns, desc, source);
+	find_key_columns(columns, desc, source);
 	if (source->geom_name != NULL)
 	{
 		columns->geom = rb_column_named(desc, source->geom_name, source);
 		if (rb_shape_of(columns->geom.type, source->kind) == RB_SHAPE_NONE)
-			refuse_geometry(source, desc, columns->geom);
+			refuse_geometry_column(source, desc, columns->geom);
 	}
 	else
 	{
 		const char *missing;
 		int found;
 
-		if (!find_coordinates(columns, desc, source, &found, &missing))
+		if (!find_coordinate_columns(columns, desc, source, &found, &missing))
 		{
-			columns->geom = find_geometry(desc, source);
+			columns->geom = find_geometry_column(desc, source);
 			if (columns->geom.attno == 0 && found > 0)
-				ereport(ERROR,
-						(errcode(ERRCODE_UNDEFINED_COLUMN),
-						 errmsg("%s: %s has no column \"%s\"", function, side, missing),
-						 errdetail("The columns are: %s.", rb_list_columns(desc)),
-						 hint_geometry(desc, source, 0, describe_accepted_inputs(source, desc))));
+				ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+								errmsg("%s: %s has no column \"%s\"", function, side, missing),
+								errdetail("The columns are: %s.", rb_list_columns(desc)),
+								hint_geometry_column(desc, source, 0,
+													 describe_accepted_inputs(source, desc))));
 			if (columns->geom.attno == 0)
 				ereport(ERROR,
 						(errcode(ERRCODE_UNDEFINED_COLUMN),
 						 errmsg("%s: %s has neither a geometry column nor coordinate columns",
 								function, side),
 						 errdetail("The columns are: %s.", rb_list_columns(desc)),
-						 hint_geometry(desc, source, 0, describe_accepted_inputs(source, desc))));
+						 hint_geometry_column(desc, source, 0,
+											  describe_accepted_inputs(source, desc))));
 		}
 	}
 
@@ -784,11 +787,11 @@ rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source)
 
 /* Finds the coordinate columns of a kind if all of them exist and hold numbers. */
 static bool
-try_coordinates(rb_columns *columns, TupleDesc desc, rb_kind kind)
+try_coordinate_columns(rb_columns *columns, TupleDesc desc, rb_kind kind)
 {
 	const char *missing;
 
-	(void) find_names(columns, desc, NULL, kind, &missing);
+	(void) find_coordinate_names(columns, desc, NULL, kind, &missing);
 	for (int i = 0; i < rb_kind_width(kind) && missing == NULL; i++)
 		if (!is_number_type(columns->coord[i].type))
 			return false;
@@ -804,11 +807,11 @@ rb_columns_try(rb_columns *columns, TupleDesc desc, rb_kind kind, const char *ge
 	memset(columns, 0, sizeof *columns);
 	if (geom_name != NULL)
 		columns->geom = rb_column_find(desc, geom_name, NULL);
-	else if (try_coordinates(columns, desc, kind) ||
-			 (kind == RB_BOX3 && try_coordinates(columns, desc, RB_BOX2)))
+	else if (try_coordinate_columns(columns, desc, kind) ||
+			 (kind == RB_BOX3 && try_coordinate_columns(columns, desc, RB_BOX2)))
 		return true;
 	else
-		columns->geom = look_for_geometry(desc, NULL, kind, &n);
+		columns->geom = look_for_geometry_column(desc, NULL, kind, &n);
 	if (columns->geom.attno != 0)
 		columns->shape = rb_shape_of(columns->geom.type, kind);
 	return columns->shape != RB_SHAPE_NONE;

@@ -41,7 +41,7 @@ typedef enum plan_question
 
 /* Returns the statement whose plan answers the question. */
 static char *
-statement_of(Relation rel, plan_question question)
+statement_to_plan(Relation rel, plan_question question)
 {
 	const char *name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
 												  RelationGetRelationName(rel));
@@ -55,7 +55,7 @@ statement_of(Relation rel, plan_question question)
  * exactly one plan.
  */
 static PlannedStmt *
-plan_sql(const char *sql)
+plan_statement_text(const char *sql)
 {
 	List *queries = rb_analyze_and_rewrite(linitial_node(RawStmt, pg_parse_query(sql)), sql);
 	Query *query = list_length(queries) == 1 ? linitial_node(Query, queries) : NULL;
@@ -70,7 +70,7 @@ plan_sql(const char *sql)
  * available at once.
  */
 static bool
-lock_indexes(Relation rel)
+lock_indexes_without_waiting(Relation rel)
 {
 	ListCell *lc;
 
@@ -91,24 +91,24 @@ typedef struct answer
 
 /* Plans the statement, unless that would wait for a lock. */
 static void
-find_plan(Relation rel, plan_question question, bool may_wait, answer *a)
+plan_without_waiting(Relation rel, plan_question question, bool may_wait, answer *a)
 {
 	const bool snapshot = ActiveSnapshotSet();
 
-	a->waits = !may_wait && !lock_indexes(rel);
+	a->waits = !may_wait && !lock_indexes_without_waiting(rel);
 	if (a->waits)
 		return;
 	/* Functions that the planner calls may need a snapshot. */
 	if (!snapshot)
 		PushActiveSnapshot(GetTransactionSnapshot());
-	a->planned = plan_sql(statement_of(rel, question));
+	a->planned = plan_statement_text(statement_to_plan(rel, question));
 	if (!snapshot)
 		PopActiveSnapshot();
 }
 
 /* Asks the planner in a memory context and resource owner of their own. */
 static void
-ask_planner(Relation rel, plan_question question, bool may_wait, answer *a)
+plan_in_own_context(Relation rel, plan_question question, bool may_wait, answer *a)
 {
 	const ResourceOwner owner = CurrentResourceOwner;
 	MemoryContext old;
@@ -120,7 +120,7 @@ ask_planner(Relation rel, plan_question question, bool may_wait, answer *a)
 	CurrentResourceOwner = a->owner;
 	PG_TRY();
 	{
-		find_plan(rel, question, may_wait, a);
+		plan_without_waiting(rel, question, may_wait, a);
 	}
 	PG_FINALLY();
 	{
@@ -132,7 +132,7 @@ ask_planner(Relation rel, plan_question question, bool may_wait, answer *a)
 
 /* Frees the plan and releases its locks, because it is not executed. */
 static void
-forget_answer(answer *a)
+forget_plan(answer *a)
 {
 	ResourceOwnerRelease(a->owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, false);
 	ResourceOwnerRelease(a->owner, RESOURCE_RELEASE_LOCKS, false, false);
@@ -145,7 +145,7 @@ forget_answer(answer *a)
 
 /* Returns the relation that a scan reads, or InvalidOid. */
 static Oid
-scanned_relation(const PlannedStmt *planned, const Plan *plan)
+relation_of_scan_plan(const PlannedStmt *planned, const Plan *plan)
 {
 	const RangeTblEntry *rte =
 		list_nth_node(RangeTblEntry, planned->rtable, (int) ((const Scan *) plan)->scanrelid - 1);
@@ -158,7 +158,7 @@ scanned_relation(const PlannedStmt *planned, const Plan *plan)
  * columns of a Gather are numbered from 1.
  */
 static bool
-has_all_columns(const List *targets, int varno, bool gathered, TupleDesc desc)
+are_targets_all_columns(const List *targets, int varno, bool gathered, TupleDesc desc)
 {
 	int n = 0;
 
@@ -182,22 +182,24 @@ has_all_columns(const List *targets, int varno, bool gathered, TupleDesc desc)
 
 /* Returns true if a plan returns all rows and columns of a table by a sequential scan. */
 static bool
-is_whole_scan(const PlannedStmt *planned, const Plan *plan, Relation rel)
+is_plan_whole_scan(const PlannedStmt *planned, const Plan *plan, Relation rel)
 {
 	TupleDesc desc = RelationGetDescr(rel);
 
 	if (plan == NULL || plan->initPlan != NIL || plan->qual != NIL)
 		return false;
 	if (IsA(plan, Gather))
-		return has_all_columns(plan->targetlist, OUTER_VAR, true, desc) && plan->lefttree != NULL &&
-			   IsA(plan->lefttree, SeqScan) && is_whole_scan(planned, plan->lefttree, rel);
-	return IsA(plan, SeqScan) && scanned_relation(planned, plan) == RelationGetRelid(rel) &&
-		   has_all_columns(plan->targetlist, (int) ((const Scan *) plan)->scanrelid, false, desc);
+		return are_targets_all_columns(plan->targetlist, OUTER_VAR, true, desc) &&
+			   plan->lefttree != NULL && IsA(plan->lefttree, SeqScan) &&
+			   is_plan_whole_scan(planned, plan->lefttree, rel);
+	return IsA(plan, SeqScan) && relation_of_scan_plan(planned, plan) == RelationGetRelid(rel) &&
+		   are_targets_all_columns(plan->targetlist, (int) ((const Scan *) plan)->scanrelid, false,
+								   desc);
 }
 
 /* Returns what the planner prefers to a scan, for messages. */
 static const char *
-name_of_plan(const PlannedStmt *planned)
+name_of_preferred_plan(const PlannedStmt *planned)
 {
 	if (planned != NULL && IsA(planned->planTree, CustomScan))
 		return psprintf("a Custom Scan (%s)",
@@ -212,37 +214,38 @@ rb_plan_refusal(Relation rel, bool may_wait)
 	const PlannedStmt *planned;
 	answer a;
 
-	ask_planner(rel, SELECT_ALL, may_wait, &a);
+	plan_in_own_context(rel, SELECT_ALL, may_wait, &a);
 	planned = a.planned;
 	if (a.waits)
 		refusal = "another session has locked one of its indexes";
 	else if (planned == NULL || planned->commandType != CMD_SELECT || planned->hasModifyingCTE ||
 			 planned->subplans != NIL || planned->rowMarks != NIL ||
-			 !is_whole_scan(planned, planned->planTree, rel))
-		refusal = psprintf("the planner would read it with %s", name_of_plan(planned));
-	forget_answer(&a);
+			 !is_plan_whole_scan(planned, planned->planTree, rel))
+		refusal = psprintf("the planner would read it with %s", name_of_preferred_plan(planned));
+	forget_plan(&a);
 	return refusal;
 }
 
 /* ---- scans of a table and its children ---- */
 
-static bool reads_pages_of(const PlannedStmt *planned, const Plan *plan, const List *relids);
+static bool does_plan_only_read_pages(const PlannedStmt *planned, const Plan *plan,
+									  const List *relids);
 
 /* Returns true if all plans only read pages of the given tables. */
 static bool
-all_read_pages_of(const PlannedStmt *planned, const List *plans, const List *relids)
+do_all_plans_read_pages(const PlannedStmt *planned, const List *plans, const List *relids)
 {
 	ListCell *lc;
 
 	foreach (lc, plans)
-		if (!reads_pages_of(planned, lfirst(lc), relids))
+		if (!does_plan_only_read_pages(planned, lfirst(lc), relids))
 			return false;
 	return true;
 }
 
 /* Returns true if a plan only reads pages of the given tables. */
 static bool
-reads_pages_of(const PlannedStmt *planned, const Plan *plan, const List *relids)
+does_plan_only_read_pages(const PlannedStmt *planned, const Plan *plan, const List *relids)
 {
 	switch (nodeTag(plan))
 	{
@@ -250,14 +253,15 @@ reads_pages_of(const PlannedStmt *planned, const Plan *plan, const List *relids)
 		case T_IndexScan:
 		case T_IndexOnlyScan:
 		case T_BitmapHeapScan:
-			return list_member_oid(relids, scanned_relation(planned, plan));
+			return list_member_oid(relids, relation_of_scan_plan(planned, plan));
 		case T_Gather:
 		case T_GatherMerge:
-			return reads_pages_of(planned, plan->lefttree, relids);
+			return does_plan_only_read_pages(planned, plan->lefttree, relids);
 		case T_Append:
-			return all_read_pages_of(planned, ((const Append *) plan)->appendplans, relids);
+			return do_all_plans_read_pages(planned, ((const Append *) plan)->appendplans, relids);
 		case T_MergeAppend:
-			return all_read_pages_of(planned, ((const MergeAppend *) plan)->mergeplans, relids);
+			return do_all_plans_read_pages(planned, ((const MergeAppend *) plan)->mergeplans,
+										   relids);
 		default:
 			return false;
 	}
@@ -270,10 +274,10 @@ rb_rows_are_on_pages(Relation rel)
 	bool on_pages;
 	answer a;
 
-	ask_planner(rel, SELECT_ALL, true, &a);
+	plan_in_own_context(rel, SELECT_ALL, true, &a);
 	on_pages = a.planned != NULL && a.planned->commandType == CMD_SELECT &&
-			   reads_pages_of(a.planned, a.planned->planTree, relids);
-	forget_answer(&a);
+			   does_plan_only_read_pages(a.planned, a.planned->planTree, relids);
+	forget_plan(&a);
 	return on_pages;
 }
 
@@ -281,7 +285,7 @@ rb_rows_are_on_pages(Relation rel)
 
 /* Returns true if a plan only inserts into a table. */
 static bool
-inserts_into(const PlannedStmt *planned, Relation rel)
+does_plan_only_insert(const PlannedStmt *planned, Relation rel)
 {
 	const ModifyTable *modify = (const ModifyTable *) planned->planTree;
 	const RangeTblEntry *target;
@@ -300,9 +304,9 @@ rb_inserts_are_plain(Relation rel)
 	bool plain;
 	answer a;
 
-	ask_planner(rel, INSERT_ALL, true, &a);
-	plain =
-		a.planned != NULL && a.planned->commandType == CMD_INSERT && inserts_into(a.planned, rel);
-	forget_answer(&a);
+	plan_in_own_context(rel, INSERT_ALL, true, &a);
+	plain = a.planned != NULL && a.planned->commandType == CMD_INSERT &&
+			does_plan_only_insert(a.planned, rel);
+	forget_plan(&a);
 	return plain;
 }

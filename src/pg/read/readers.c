@@ -144,14 +144,14 @@ StaticAssertDecl(sizeof(rb_message) == MAXALIGN(sizeof(rb_message)), "doubles fo
 
 /* Returns the number of parts that fit in `bytes`. */
 static inline uint32
-parts_in(const rb_builder *builder, Size bytes)
+parts_that_fit_in_builder(const rb_builder *builder, Size bytes)
 {
 	return (uint32) (bytes / ((Size) builder->width * sizeof(double)));
 }
 
 /* Returns the queue of a worker. */
 static inline shm_mq *
-queue_of_worker(char *queues, int worker)
+queue_of_reading_worker(char *queues, int worker)
 {
 	return (shm_mq *) (queues + (Size) worker * RB_QUEUE_BYTES);
 }
@@ -159,7 +159,8 @@ queue_of_worker(char *queues, int worker)
 /* ---- pieces ---- */
 
 static void
-cut_pieces(rb_reading *reading, BlockNumber nblocks, BlockNumber toast_blocks, int workers)
+cut_table_into_pieces(rb_reading *reading, BlockNumber nblocks, BlockNumber toast_blocks,
+					  int workers)
 {
 	BlockNumber share = nblocks / ((BlockNumber) (workers + 1) * RB_PIECES_PER_PROCESS);
 
@@ -174,7 +175,7 @@ cut_pieces(rb_reading *reading, BlockNumber nblocks, BlockNumber toast_blocks, i
 }
 
 static BlockNumber
-first_block_of(const rb_reading *reading, uint32 piece)
+first_block_of_piece(const rb_reading *reading, uint32 piece)
 {
 	return piece / reading->slices * reading->piece_blocks;
 }
@@ -186,8 +187,8 @@ first_block_of(const rb_reading *reading, uint32 piece)
 static bool
 read_piece(rb_heap *heap, const rb_reading *reading, uint32 piece, BlockNumber block, int at)
 {
-	BlockNumber end =
-		Min(reading->nblocks, first_block_of(reading, piece) + (BlockNumber) reading->piece_blocks);
+	BlockNumber end = Min(reading->nblocks, first_block_of_piece(reading, piece) +
+												(BlockNumber) reading->piece_blocks);
 
 	for (; block < end; block++)
 	{
@@ -205,7 +206,7 @@ read_piece_apart(rb_heap *heap, const rb_reading *reading, uint32 piece)
 	bool whole;
 
 	heap->receiver->apart = true;
-	whole = read_piece(heap, reading, piece, first_block_of(reading, piece), 0);
+	whole = read_piece(heap, reading, piece, first_block_of_piece(reading, piece), 0);
 	heap->receiver->apart = false;
 	return whole;
 }
@@ -231,7 +232,7 @@ typedef struct rb_reader
 } rb_reader;
 
 static void
-send_message(rb_reader *r, const rb_message *message)
+send_message_to_leader(rb_reader *r, const rb_message *message)
 {
 	const rb_rows *rows = &message->rows;
 	shm_mq_iovec iov[4] = {
@@ -248,10 +249,10 @@ send_message(rb_reader *r, const rb_message *message)
 
 /* Sends the rows read so far to the leader and empties the builder. */
 static void
-send_rows(rb_reader *r, rb_rest rest)
+send_rows_to_leader(rb_reader *r, rb_rest rest)
 {
 	const rb_builder *b = &r->builder;
-	uint32 most = parts_in(b, RB_MESSAGE_BYTES);
+	uint32 most = parts_that_fit_in_builder(b, RB_MESSAGE_BYTES);
 	uint32 part = 0;
 	uint32 row = 0;
 	rb_message whole;
@@ -274,7 +275,7 @@ send_rows(rb_reader *r, rb_rest rest)
 		message.rest = last ? rest : RB_MORE;
 		if (!last)
 			rows->received = rows->skipped = 0;
-		send_message(r, &message);
+		send_message_to_leader(r, &message);
 		part += n;
 		row += rows->nrows;
 	} while (part < b->nparts && !r->gone);
@@ -282,12 +283,12 @@ send_rows(rb_reader *r, rb_rest rest)
 }
 
 static bool
-send_when_full(rb_heap *heap)
+send_rows_when_full(rb_heap *heap)
 {
 	rb_reader *r = heap->arg;
 
 	if (r->builder.nparts >= r->full)
-		send_rows(r, RB_MORE);
+		send_rows_to_leader(r, RB_MORE);
 	return true;
 }
 
@@ -298,14 +299,14 @@ name_or_null(const NameData *name)
 }
 
 static void
-read_pieces(rb_reader *r, rb_reading *reading)
+read_claimed_pieces(rb_reader *r, rb_reading *reading)
 {
 	for (;;)
 	{
 		r->piece = pg_atomic_fetch_add_u32(&reading->next, 1);
 		if (r->piece >= reading->npieces || r->gone)
 			return;
-		send_rows(r, read_piece_apart(&r->heap, reading, r->piece) ? RB_WHOLE : RB_LEFT);
+		send_rows_to_leader(r, read_piece_apart(&r->heap, reading, r->piece) ? RB_WHOLE : RB_LEFT);
 	}
 }
 
@@ -318,7 +319,7 @@ redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 	rb_reading *reading = shm_toc_lookup(toc, RB_KEY_READING, false);
 	rb_usage *usage = shm_toc_lookup(toc, RB_KEY_USAGE, false);
 	char *queues = shm_toc_lookup(toc, RB_KEY_QUEUES, false);
-	shm_mq *queue = queue_of_worker(queues, ParallelWorkerNumber);
+	shm_mq *queue = queue_of_reading_worker(queues, ParallelWorkerNumber);
 	rb_reader *r = palloc0(sizeof *r);
 	rb_receiver *receiver;
 	rb_source source;
@@ -344,7 +345,7 @@ redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 	r->builder.tile = reading->tile;
 	r->builder.distance = reading->distance;
 	r->ends = palloc(RB_MESSAGE_BYTES);
-	r->full = parts_in(&r->builder, RB_MESSAGE_BYTES);
+	r->full = parts_that_fit_in_builder(&r->builder, RB_MESSAGE_BYTES);
 
 	rel = table_open(reading->relid, AccessShareLock);
 	receiver = rb_receiver_create(&source, &r->builder, &r->space);
@@ -352,10 +353,10 @@ redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 	receiver->pub.rStartup(&receiver->pub, CMD_SELECT, RelationGetDescr(rel));
 	r->heap.notes = shm_toc_lookup(toc, RB_KEY_NOTES, true);
 	r->heap.note_slices = reading->slices;
-	r->heap.after = send_when_full;
+	r->heap.after = send_rows_when_full;
 	r->heap.arg = r;
 	rb_receiver_begin_rows(receiver);
-	read_pieces(r, reading);
+	read_claimed_pieces(r, reading);
 	rb_heap_end(&r->heap);
 	table_close(rel, NoLock);
 	InstrEndParallelQuery(&usage[ParallelWorkerNumber].buffers, &usage[ParallelWorkerNumber].wal);
@@ -409,7 +410,7 @@ typedef struct rb_leader
  * changed.
  */
 static bool
-poll_queues(rb_leader *l)
+poll_queues_of_workers(rb_leader *l)
 {
 	bool any = false;
 
@@ -434,7 +435,7 @@ poll_queues(rb_leader *l)
 
 /* Returns a queue whose pending message belongs to the piece, or NULL. */
 static rb_queue *
-queue_of(rb_leader *l, uint32 piece)
+queue_with_rows_of_piece(rb_leader *l, uint32 piece)
 {
 	for (int i = 0; i < l->nqueues; i++)
 		if (l->queues[i].message != NULL && l->queues[i].message->piece == piece)
@@ -444,7 +445,7 @@ queue_of(rb_leader *l, uint32 piece)
 
 /* Appends the rows of a message. Returns true if the piece is complete. */
 static bool
-append_message(rb_leader *l, rb_queue *queue)
+append_rows_of_message(rb_leader *l, rb_queue *queue)
 {
 	const rb_message *message = queue->message;
 	rb_rows rows = message->rows;
@@ -462,7 +463,7 @@ append_message(rb_leader *l, rb_queue *queue)
 
 /* Returns true while reading ahead should continue. */
 static bool
-is_not_full(rb_heap *heap)
+is_builder_ahead_not_full(rb_heap *heap)
 {
 	rb_leader *l = heap->arg;
 
@@ -471,7 +472,7 @@ is_not_full(rb_heap *heap)
 
 /* Reads an unclaimed piece ahead. Returns false if that is impossible. */
 static bool
-read_ahead(rb_leader *l)
+read_piece_ahead(rb_leader *l)
 {
 	rb_receiver *receiver = l->heap->receiver;
 	rb_heap *heap = l->heap;
@@ -485,7 +486,7 @@ read_ahead(rb_leader *l)
 		return false;
 	rows = rb_receiver_aim(receiver, &l->ahead_builder, &l->ahead_space, 0);
 	rb_receiver_begin_rows(receiver);
-	heap->after = is_not_full;
+	heap->after = is_builder_ahead_not_full;
 	heap->arg = l;
 	l->ahead_whole = read_piece_apart(heap, l->reading, l->ahead_piece);
 	heap->after = NULL;
@@ -498,18 +499,18 @@ read_ahead(rb_leader *l)
 }
 
 static void
-init_ahead(rb_leader *l)
+init_builder_for_ahead(rb_leader *l)
 {
 	rb_builder_init(&l->ahead_builder, l->builder->memory, l->builder->kind);
 	l->ahead_builder.face_tolerance = l->builder->face_tolerance;
 	l->ahead_builder.tile = l->builder->tile;
 	l->ahead_builder.distance = l->builder->distance;
-	l->ahead_full = parts_in(&l->ahead_builder, RB_AHEAD_BYTES);
+	l->ahead_full = parts_that_fit_in_builder(&l->ahead_builder, RB_AHEAD_BYTES);
 }
 
 /* Appends the rows of the piece that was read ahead. */
 static void
-append_ahead(rb_leader *l)
+append_piece_read_ahead(rb_leader *l)
 {
 	rb_builder *b = &l->ahead_builder;
 	rb_rows *rows = &l->ahead_rows;
@@ -523,7 +524,7 @@ append_ahead(rb_leader *l)
 	if (b->coords_cap > 2 * (size_t) l->ahead_full)
 	{
 		rb_builder_free(b);
-		init_ahead(l);
+		init_builder_for_ahead(l);
 	}
 	if (!l->ahead_whole)
 		(void) read_piece(l->heap, l->reading, l->ahead_piece, l->ahead_block, l->ahead_at);
@@ -563,28 +564,28 @@ advance_reading(rb_leader *l, uint32 *piece)
 
 	if (l->ahead && l->ahead_piece == *piece)
 	{
-		append_ahead(l);
+		append_piece_read_ahead(l);
 		(*piece)++;
 		return true;
 	}
 	if (claim_piece(l, *piece))
 	{
-		(void) read_piece(l->heap, l->reading, *piece, first_block_of(l->reading, *piece), 0);
+		(void) read_piece(l->heap, l->reading, *piece, first_block_of_piece(l->reading, *piece), 0);
 		(*piece)++;
 		return true;
 	}
-	queue = queue_of(l, *piece);
+	queue = queue_with_rows_of_piece(l, *piece);
 	if (queue != NULL)
 	{
-		if (append_message(l, queue))
+		if (append_rows_of_message(l, queue))
 			(*piece)++;
 		return true;
 	}
-	return poll_queues(l) || read_ahead(l);
+	return poll_queues_of_workers(l) || read_piece_ahead(l);
 }
 
 static void
-read_in_order(rb_leader *l, ParallelContext *context)
+read_pieces_in_order(rb_leader *l, ParallelContext *context)
 {
 	uint32 piece = 0;
 
@@ -624,11 +625,11 @@ lead_readers(rb_reading *reading, rb_heap *heap, rb_builder *builder, rb_space *
 	l->nqueues = context->nworkers_launched;
 	l->queues = palloc0(Max(l->nqueues, 1) * sizeof *l->queues);
 	for (int i = 0; i < l->nqueues; i++)
-		l->queues[i].mq =
-			shm_mq_attach(queue_of_worker(queues, i), context->seg, context->worker[i].bgwhandle);
+		l->queues[i].mq = shm_mq_attach(queue_of_reading_worker(queues, i), context->seg,
+										context->worker[i].bgwhandle);
 	l->participates = parallel_leader_participation || l->nqueues == 0;
-	init_ahead(l);
-	read_in_order(l, context);
+	init_builder_for_ahead(l);
+	read_pieces_in_order(l, context);
 	for (int i = 0; i < l->nqueues; i++)
 		shm_mq_detach(l->queues[i].mq);
 	rb_builder_free(&l->ahead_builder);
@@ -643,7 +644,7 @@ lead_readers(rb_reading *reading, rb_heap *heap, rb_builder *builder, rb_space *
  * as in the executor (measured).
  */
 static int
-wanted_workers(const rb_source *source, Relation rel, double blocks, double toast)
+wanted_reading_workers(const rb_source *source, Relation rel, double blocks, double toast)
 {
 	double rows = source->rows > 0 ? source->rows : blocks * RB_ROWS_PER_BLOCK;
 	RelOptInfo *info;
@@ -674,7 +675,7 @@ wanted_workers(const rb_source *source, Relation rel, double blocks, double toas
  * do not fit.
  */
 static Size
-readers_bytes(rb_memory *memory, int workers, Size worker)
+charge_memory_of_readers(rb_memory *memory, int workers, Size worker)
 {
 	uint64 left = rb_memory_limit(memory) - rb_memory_used(memory);
 	uint64 bytes = (uint64) workers * (RB_QUEUE_BYTES + worker);
@@ -694,8 +695,8 @@ name_or_empty(NameData *to, const char *name)
 
 /* Reads the table with at most `workers` workers. Returns the number that were launched. */
 static int
-read_parallel(const rb_source *source, const rb_reading *plan, rb_heap *heap, rb_builder *builder,
-			  rb_space *space, rb_page_note *notes, int workers)
+read_table_in_parallel(const rb_source *source, const rb_reading *plan, rb_heap *heap,
+					   rb_builder *builder, rb_space *space, rb_page_note *notes, int workers)
 {
 	const Size notes_size =
 		notes != NULL ? mul_size((Size) plan->nblocks * plan->slices, sizeof *notes) : 0;
@@ -742,7 +743,8 @@ read_parallel(const rb_source *source, const rb_reading *plan, rb_heap *heap, rb
 	{
 		queues = shm_toc_allocate(context->toc, mul_size(RB_QUEUE_BYTES, workers));
 		for (int i = 0; i < workers; i++)
-			shm_mq_set_receiver(shm_mq_create(queue_of_worker(queues, i), RB_QUEUE_BYTES), MyProc);
+			shm_mq_set_receiver(shm_mq_create(queue_of_reading_worker(queues, i), RB_QUEUE_BYTES),
+								MyProc);
 		shm_toc_insert(context->toc, RB_KEY_QUEUES, queues);
 		LaunchParallelWorkers(context);
 	}
@@ -760,28 +762,28 @@ read_parallel(const rb_source *source, const rb_reading *plan, rb_heap *heap, rb
 
 /* Reads the whole table, ignoring any cached rows. */
 static int
-read_all(const rb_source *source, rb_heap *heap, rb_builder *builder, rb_space *space,
-		 rb_side_data *side)
+read_all_pieces(const rb_source *source, rb_heap *heap, rb_builder *builder, rb_space *space,
+				rb_side_data *side)
 {
 	rb_cache_lookup *look = side->look;
 	const bool decodes = heap->receiver->columns.geom.attno != 0;
 	const BlockNumber blocks = heap->blocks;
 	const BlockNumber more = decodes ? rb_toast_blocks(heap->rel) : 0;
-	int workers = wanted_workers(source, heap->rel, blocks, more);
+	int workers = wanted_reading_workers(source, heap->rel, blocks, more);
 	rb_reading plan;
 
 	memset(&plan, 0, sizeof plan);
 	plan.memory = decodes ? RB_WORKER_BYTES_DECODING : RB_WORKER_BYTES;
 	if (workers > 0)
 	{
-		cut_pieces(&plan, blocks, more, workers);
+		cut_table_into_pieces(&plan, blocks, more, workers);
 		workers = (int) Min((uint32) workers, plan.npieces);
-		side->queues = readers_bytes(builder->memory, workers, plan.memory);
+		side->queues = charge_memory_of_readers(builder->memory, workers, plan.memory);
 	}
 	if (side->queues > 0)
 	{
-		workers = read_parallel(source, &plan, heap, builder, space,
-								rb_side_cache_page_notes(look, plan.slices), workers);
+		workers = read_table_in_parallel(source, &plan, heap, builder, space,
+										 rb_side_cache_page_notes(look, plan.slices), workers);
 		rb_memory_refund(builder->memory, side->queues);
 		side->queues = 0;
 		return workers;
@@ -822,7 +824,7 @@ rb_read_table(const rb_source *source, rb_receiver *receiver, rb_builder *builde
 		rb_side_cache_read_changed(side->look, &heap, builder, side);
 	}
 	else
-		side->workers = read_all(source, &heap, builder, space, side);
+		side->workers = read_all_pieces(source, &heap, builder, space, side);
 	rb_side_cache_note_read(side->look, rel);
 	rb_heap_end(&heap);
 	receiver->pub.rShutdown(&receiver->pub);

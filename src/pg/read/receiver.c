@@ -40,7 +40,7 @@
 
 /* Ends a rejected row. Returns true if it was left out, so that the next row can follow. */
 static bool
-end_left_out(rb_receiver *r)
+end_row_left_out(rb_receiver *r)
 {
 	const bool left_out = r->left_out;
 
@@ -51,7 +51,7 @@ end_left_out(rb_receiver *r)
 
 /* Returns true if coordinates are finite and boxes are not inverted; otherwise refuses the row. */
 static inline bool
-check_coordinates(rb_receiver *r, const double *x, int64 id)
+check_received_coordinates(rb_receiver *r, const double *x, int64 id)
 {
 	int dims = r->columns.width / 2;
 
@@ -65,7 +65,7 @@ check_coordinates(rb_receiver *r, const double *x, int64 id)
 
 /* Returns room for one more part, or NULL if the row is rejected. */
 static inline double *
-next_part(rb_receiver *r)
+reserve_next_part(rb_receiver *r)
 {
 	rb_builder *b = r->builder;
 
@@ -82,7 +82,7 @@ next_part(rb_receiver *r)
  * and need no check.
  */
 static inline void
-check_whether_full(rb_receiver *r)
+check_whether_builder_full(rb_receiver *r)
 {
 	if (unlikely(r->builder->nparts >= r->full_at) && r->builder == r->full_builder)
 		r->full_at = r->full(r->full_arg);
@@ -90,12 +90,12 @@ check_whether_full(rb_receiver *r)
 
 /* Ends a row of the builder. Returns false if that fails. */
 static inline bool
-end_row(rb_receiver *r, int64 id)
+end_received_row(rb_receiver *r, int64 id)
 {
 	if (rb_builder_end_row(r->builder, id, &r->error) != RB_OK)
 		return rb_refuse_status(r);
 	r->rows++;
-	check_whether_full(r);
+	check_whether_builder_full(r);
 	return true;
 }
 
@@ -109,7 +109,7 @@ end_row(rb_receiver *r, int64 id)
 
 /* Finds the offsets of the columns in a tuple without nulls, if they are the same in all tuples. */
 static void
-find_offsets(rb_receiver *r, TupleDesc desc)
+find_offsets_in_tuple(rb_receiver *r, TupleDesc desc)
 {
 	const rb_columns *c = &r->columns;
 	int offset = 0;
@@ -160,7 +160,7 @@ rb_receive_tuple(rb_receiver *r, TupleDesc desc, HeapTuple tuple)
 	int64 id;
 
 	if (desc != r->raw_desc)
-		find_offsets(r, desc);
+		find_offsets_in_tuple(r, desc);
 	if (!r->raw || HeapTupleHasNulls(tuple) ||
 		HeapTupleHeaderGetNatts(tuple->t_data) < r->columns.last)
 		return RB_ROW_UNREAD;
@@ -188,7 +188,7 @@ rb_receive_tuple(rb_receiver *r, TupleDesc desc, HeapTuple tuple)
 		}
 	}
 
-	to = next_part(r);
+	to = reserve_next_part(r);
 	if (to == NULL)
 		return RB_ROW_REFUSED;
 	if (r->together && width == 9)
@@ -196,10 +196,10 @@ rb_receive_tuple(rb_receiver *r, TupleDesc desc, HeapTuple tuple)
 	else
 		for (int i = 0; i < width; i++)
 			memcpy(&to[i], data + r->raw_coord[i], sizeof(double));
-	if (!check_coordinates(r, to, id))
-		return end_left_out(r) ? RB_ROW_TAKEN : RB_ROW_REFUSED;
+	if (!check_received_coordinates(r, to, id))
+		return end_row_left_out(r) ? RB_ROW_TAKEN : RB_ROW_REFUSED;
 	r->builder->nparts++;
-	return end_row(r, id) ? RB_ROW_TAKEN : RB_ROW_REFUSED;
+	return end_received_row(r, id) ? RB_ROW_TAKEN : RB_ROW_REFUSED;
 }
 
 /* ---- numbers in columns, a geometry, a box ---- */
@@ -209,11 +209,11 @@ rb_receive_tuple(rb_receiver *r, TupleDesc desc, HeapTuple tuple)
  * float8 are converted in the same way.
  */
 static bool
-receive_coordinates(rb_receiver *r, TupleTableSlot *slot, int64 id)
+receive_coordinate_columns(rb_receiver *r, TupleTableSlot *slot, int64 id)
 {
 	const rb_column *columns = r->columns.coord;
 	int width = r->columns.width;
-	double *to = next_part(r);
+	double *to = reserve_next_part(r);
 	/*
 	 * A numeric that is too large for float8 becomes infinite if the row can be left out. Otherwise
 	 * PostgreSQL raises its own error.
@@ -238,7 +238,7 @@ receive_coordinates(rb_receiver *r, TupleTableSlot *slot, int64 id)
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(r->row_context);
-	if (!check_coordinates(r, to, id))
+	if (!check_received_coordinates(r, to, id))
 		return false;
 	r->builder->nparts++;
 	return true;
@@ -246,7 +246,7 @@ receive_coordinates(rb_receiver *r, TupleTableSlot *slot, int64 id)
 
 /* Decodes a value. The row context must be the current one. */
 static rb_geometry_fault
-decode_value(rb_receiver *r, Datum value, rb_geometry_info *info)
+decode_received_value(rb_receiver *r, Datum value, rb_geometry_info *info)
 {
 	/*
 	 * If a worker must not call ST_AsEWKB, the format stays unknown, and the value is left to the
@@ -259,7 +259,7 @@ decode_value(rb_receiver *r, Datum value, rb_geometry_info *info)
 
 /* Adds the parts of a geometry as a row. Returns false if it is refused. */
 static bool
-receive_geometry(rb_receiver *r, Datum value, int64 id)
+receive_geometry_value(rb_receiver *r, Datum value, int64 id)
 {
 	rb_builder *b = r->builder;
 	MemoryContext old;
@@ -269,14 +269,14 @@ receive_geometry(rb_receiver *r, Datum value, int64 id)
 	if (r->apart && !r->boxes && toast_raw_datum_size(value) > RB_APART_BYTES)
 		return false;
 	old = MemoryContextSwitchTo(r->row_context);
-	fault = decode_value(r, value, &info);
+	fault = decode_received_value(r, value, &info);
 	/*
 	 * The geometry was read as a box with a different number of dimensions. If its own number is
 	 * that of the join, read it again.
 	 */
 	if (r->boxes && (fault == RB_GEOMETRY_NO_Z || fault == RB_GEOMETRY_Z) &&
 		rb_space_settle_dims(r, fault == RB_GEOMETRY_NO_Z ? 2 : 3, false, id))
-		fault = decode_value(r, value, &info);
+		fault = decode_received_value(r, value, &info);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(r->row_context);
 	if (fault != RB_GEOMETRY_OK)
@@ -290,7 +290,7 @@ receive_geometry(rb_receiver *r, Datum value, int64 id)
 
 /* Receives a value of a box type (box_types.c). */
 static bool
-receive_box(rb_receiver *r, Datum value, int64 id)
+receive_box_value(rb_receiver *r, Datum value, int64 id)
 {
 	MemoryContext old = MemoryContextSwitchTo(r->row_context);
 	rb_box_value box;
@@ -307,7 +307,7 @@ receive_box(rb_receiver *r, Datum value, int64 id)
 		(r->columns.shape == RB_SHAPE_BOX3D &&
 		 !rb_space_check_srid(r, box.srid, RB_TYPE_BOX3D, id)))
 		return false;
-	to = next_part(r);
+	to = reserve_next_part(r);
 	if (to == NULL)
 		return false;
 	memcpy(to, box.low, (size_t) box.dims * sizeof(double));
@@ -323,7 +323,7 @@ receive_box(rb_receiver *r, Datum value, int64 id)
  * accepted, 17.5 and NaN are not.
  */
 static bool
-integer_of_numeric(Datum value, int64 *id)
+bigint_of_numeric(Datum value, int64 *id)
 {
 	char *digits = numeric_normalize(DatumGetNumeric(value));
 	char *end;
@@ -337,7 +337,7 @@ integer_of_numeric(Datum value, int64 *id)
  * Reads an integer id from a column of another numeric type, which imported shapefiles often have.
  */
 static bool
-read_number_id(rb_receiver *r, Datum value, int64 *id)
+read_id_of_number_type(rb_receiver *r, Datum value, int64 *id)
 {
 	MemoryContext old = MemoryContextSwitchTo(r->row_context);
 	bool whole;
@@ -350,7 +350,7 @@ read_number_id(rb_receiver *r, Datum value, int64 *id)
 		*id = whole ? (int64) x : 0;
 	}
 	else
-		whole = integer_of_numeric(value, id);
+		whole = bigint_of_numeric(value, id);
 	MemoryContextSwitchTo(old);
 	if (!whole)
 		return rb_refuse_fraction(r, value);
@@ -360,7 +360,7 @@ read_number_id(rb_receiver *r, Datum value, int64 *id)
 
 /* Reads the id of a row. Returns false if it is refused. */
 static inline bool
-read_id(rb_receiver *r, TupleTableSlot *slot, int64 *id)
+read_id_of_row(rb_receiver *r, TupleTableSlot *slot, int64 *id)
 {
 	Datum value = slot->tts_values[r->columns.id.attno - 1];
 
@@ -376,7 +376,7 @@ read_id(rb_receiver *r, TupleTableSlot *slot, int64 *id)
 			*id = DatumGetInt16(value);
 			return true;
 		default:
-			return read_number_id(r, value, id);
+			return read_id_of_number_type(r, value, id);
 	}
 }
 
@@ -385,7 +385,7 @@ read_id(rb_receiver *r, TupleTableSlot *slot, int64 *id)
  * the tile.
  */
 static bool
-read_key(rb_receiver *r, TupleTableSlot *slot, int64 *id)
+store_key_of_row(rb_receiver *r, TupleTableSlot *slot, int64 *id)
 {
 	MemoryContext old;
 	rb_status status;
@@ -401,7 +401,7 @@ read_key(rb_receiver *r, TupleTableSlot *slot, int64 *id)
 
 /* Reads the id of a row, or checks that none of its key columns is null. */
 static bool
-read_row_id(rb_receiver *r, TupleTableSlot *slot, int64 *id)
+read_id_or_check_keys(rb_receiver *r, TupleTableSlot *slot, int64 *id)
 {
 	for (int i = 0; i < r->columns.nkeys; i++)
 		if (slot->tts_isnull[r->columns.key[i].attno - 1])
@@ -411,22 +411,22 @@ read_row_id(rb_receiver *r, TupleTableSlot *slot, int64 *id)
 		return true;
 	if (slot->tts_isnull[r->columns.id.attno - 1])
 		return rb_refuse_null_id(r, r->columns.id);
-	return read_id(r, slot, id);
+	return read_id_of_row(r, slot, id);
 }
 
 /* ---- rows ---- */
 
 /* Reads an object that is a single value. A null is an object without parts. */
 static bool
-receive_value(rb_receiver *r, TupleTableSlot *slot, int64 id)
+receive_object_value(rb_receiver *r, TupleTableSlot *slot, int64 id)
 {
 	int i = r->columns.geom.attno - 1;
 
 	if (slot->tts_isnull[i])
 		return true;
 	if (r->columns.shape == RB_SHAPE_GEOMETRY)
-		return receive_geometry(r, slot->tts_values[i], id);
-	return receive_box(r, slot->tts_values[i], id);
+		return receive_geometry_value(r, slot->tts_values[i], id);
+	return receive_box_value(r, slot->tts_values[i], id);
 }
 
 /* Stores the value of the extra column of a row that has a part. */
@@ -467,20 +467,21 @@ receive_extra_column(rb_receiver *r, TupleTableSlot *slot, int64 id)
 
 /* Receives a row from a slot. Returns false if it is rejected. */
 static bool
-receive_row(rb_receiver *r, TupleTableSlot *slot)
+receive_row_of_slot(rb_receiver *r, TupleTableSlot *slot)
 {
 	int64 id;
 
-	return read_row_id(r, slot, &id) &&
-		   (r->columns.geom.attno == 0 ? receive_coordinates(r, slot, id)
-									   : receive_value(r, slot, id)) &&
-		   (r->columns.nkeys == 0 || read_key(r, slot, &id)) &&
-		   (r->columns.beside.attno == 0 || receive_extra_column(r, slot, id)) && end_row(r, id);
+	return read_id_or_check_keys(r, slot, &id) &&
+		   (r->columns.geom.attno == 0 ? receive_coordinate_columns(r, slot, id)
+									   : receive_object_value(r, slot, id)) &&
+		   (r->columns.nkeys == 0 || store_key_of_row(r, slot, &id)) &&
+		   (r->columns.beside.attno == 0 || receive_extra_column(r, slot, id)) &&
+		   end_received_row(r, id);
 }
 
 /* Receives a row. Returns false if it is rejected and not left out. */
 static bool
-receive_slot(TupleTableSlot *slot, DestReceiver *self)
+receive_slot_of_select(TupleTableSlot *slot, DestReceiver *self)
 {
 	rb_receiver *r = (rb_receiver *) self;
 
@@ -497,7 +498,7 @@ receive_slot(TupleTableSlot *slot, DestReceiver *self)
 	}
 	slot_getsomeattrs(slot, r->columns.last);
 	r->slot = slot;
-	return receive_row(r, slot) || end_left_out(r);
+	return receive_row_of_slot(r, slot) || end_row_left_out(r);
 }
 
 /*
@@ -544,7 +545,7 @@ rb_receiver_end_rows(rb_receiver *r, rb_rows *rows)
 
 /* Finds the ends of the rows that end within these n parts. Returns their number. */
 static uint32
-find_row_ends(const rb_builder *b, uint32 part, uint32 n, uint32 *ends)
+find_ends_of_received_rows(const rb_builder *b, uint32 part, uint32 n, uint32 *ends)
 {
 	uint32 rows = 0;
 
@@ -558,7 +559,7 @@ void
 rb_rows_slice(const rb_builder *b, uint32 part, uint32 row, uint32 n, uint32 *ends, rb_rows *rows)
 {
 	rows->nparts = n;
-	rows->nrows = b->multi ? find_row_ends(b, part, n, ends) : n;
+	rows->nrows = b->multi ? find_ends_of_received_rows(b, part, n, ends) : n;
 	rows->coords = b->coords + (size_t) part * (size_t) b->width;
 	rows->ids = b->ids + row;
 	rows->ends = b->multi ? ends : NULL;
@@ -566,7 +567,7 @@ rb_rows_slice(const rb_builder *b, uint32 part, uint32 row, uint32 n, uint32 *en
 
 /* Applies the SRID and dimensions of the first of several rows to all of them. */
 static void
-apply_space(rb_receiver *r, const rb_space *space)
+apply_space_to_rows(rb_receiver *r, const rb_space *space)
 {
 	if (r->boxes && !space->dims_of_columns)
 		(void) rb_space_settle_dims(r, space->dims, false, space->dims_id);
@@ -583,14 +584,14 @@ rb_receive_rows(rb_receiver *r, const rb_rows *rows)
 {
 	if (rows->nparts > 0)
 	{
-		apply_space(r, &rows->space);
+		apply_space_to_rows(r, &rows->space);
 		if (rb_builder_append(r->builder, rows->coords, rows->nparts, rows->ids, rows->ends,
 							  rows->nrows, &r->error) != RB_OK)
 			(void) rb_refuse_status(r);
 	}
 	r->builder->skipped += rows->skipped;
 	r->rows += rows->received;
-	check_whether_full(r);
+	check_whether_builder_full(r);
 }
 
 void
@@ -598,7 +599,7 @@ rb_receive_space(rb_receiver *r, uint32 n, const rb_space *space)
 {
 	r->rows += n;
 	if (n > 0)
-		apply_space(r, space);
+		apply_space_to_rows(r, space);
 }
 
 /* ---- the receiver ---- */
@@ -609,7 +610,7 @@ rb_receive_space(rb_receiver *r, uint32 n, const rb_space *space)
  * only a fraction of the memory limit, and a failure is not an error.
  */
 static void
-expect_rows(rb_receiver *r)
+reserve_expected_rows(rb_receiver *r)
 {
 	double bytes = r->source->rows * (double) r->builder->width * sizeof(double);
 
@@ -619,7 +620,7 @@ expect_rows(rb_receiver *r)
 
 /* Finds the columns of the SELECT and prepares the builder. */
 static void
-start_receiver(DestReceiver *self, int operation, TupleDesc desc)
+start_row_receiver(DestReceiver *self, int operation, TupleDesc desc)
 {
 	rb_receiver *r = (rb_receiver *) self;
 
@@ -630,7 +631,7 @@ start_receiver(DestReceiver *self, int operation, TupleDesc desc)
 		rb_builder_set_kind(r->builder, RB_BOX2);
 	if (r->boxes && r->columns.width > 0)
 		(void) rb_space_settle_dims(r, r->columns.width / 2, true, 0);
-	expect_rows(r);
+	reserve_expected_rows(r);
 	r->empty = *r->space;
 	r->decoder.type = r->columns.geom.type;
 	r->decoder.context = GetMemoryChunkContext(r);
@@ -648,12 +649,12 @@ rb_receiver_tally(const rb_receiver *r, rb_row_tally *tally)
 }
 
 static void
-shutdown_receiver(DestReceiver *self)
+shutdown_row_receiver(DestReceiver *self)
 {
 }
 
 static void
-destroy_receiver(DestReceiver *self)
+destroy_row_receiver(DestReceiver *self)
 {
 }
 
@@ -662,10 +663,10 @@ rb_receiver_create(const rb_source *source, rb_builder *builder, rb_space *space
 {
 	rb_receiver *r = palloc0(sizeof *r);
 
-	r->pub.receiveSlot = receive_slot;
-	r->pub.rStartup = start_receiver;
-	r->pub.rShutdown = shutdown_receiver;
-	r->pub.rDestroy = destroy_receiver;
+	r->pub.receiveSlot = receive_slot_of_select;
+	r->pub.rStartup = start_row_receiver;
+	r->pub.rShutdown = shutdown_row_receiver;
+	r->pub.rDestroy = destroy_row_receiver;
 	r->pub.mydest = DestTuplestore; /* Any destination that keeps its rows */
 	r->source = source;
 	r->full_builder = r->builder = builder;

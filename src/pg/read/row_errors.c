@@ -51,7 +51,7 @@ rb_refuse_status(const rb_receiver *r)
  * but a validity report (count_faces) lists such rows, too.
  */
 static bool
-is_left_out(const rb_receiver *r, rb_geometry_fault fault)
+are_rows_with_fault_left_out(const rb_receiver *r, rb_geometry_fault fault)
 {
 	const bool of_solid =
 		fault != RB_GEOMETRY_SRID && fault != RB_GEOMETRY_NULL_ID && fault != RB_GEOMETRY_NO_ID;
@@ -64,7 +64,7 @@ is_left_out(const rb_receiver *r, rb_geometry_fault fault)
  * available.
  */
 static bool
-read_solid_id(const rb_receiver *r, int64 *solid)
+read_solid_id_of_mesh_row(const rb_receiver *r, int64 *solid)
 {
 	const int i = r->columns.beside.attno - 1;
 
@@ -89,13 +89,14 @@ read_solid_id(const rb_receiver *r, int64 *solid)
  * Returns false if the caller must raise an error.
  */
 static bool
-leave_out(rb_receiver *r, int64 id, rb_geometry_fault fault, const rb_geometry_info *info)
+leave_out_invalid_row(rb_receiver *r, int64 id, rb_geometry_fault fault,
+					  const rb_geometry_info *info)
 {
 	rb_refusal refusal = {.id = id, .fault = fault};
 
-	if (!is_left_out(r, fault))
+	if (!are_rows_with_fault_left_out(r, fault))
 		return false;
-	if (r->columns.beside.attno != 0 && !read_solid_id(r, &refusal.id))
+	if (r->columns.beside.attno != 0 && !read_solid_id_of_mesh_row(r, &refusal.id))
 		return false;
 	if (info != NULL)
 		refusal.info = *info;
@@ -106,14 +107,14 @@ leave_out(rb_receiver *r, int64 id, rb_geometry_fault fault, const rb_geometry_i
 }
 
 static const char *
-column_name(const rb_receiver *r, rb_column column)
+name_of_row_column(const rb_receiver *r, rb_column column)
 {
 	return NameStr(TupleDescAttr(r->desc, column.attno - 1)->attname);
 }
 
 /* Returns the name of the current row for messages, such as "id 17". */
 static char *
-row_name(const rb_receiver *r, int64 id)
+name_of_current_row(const rb_receiver *r, int64 id)
 {
 	if (r->source->keys != NULL)
 		return rb_keys_text(r->source->keys, r->slot);
@@ -131,10 +132,10 @@ rb_refuse_null_id(rb_receiver *r, rb_column column)
 					   : r->source->keys != NULL        ? "key"
 														: "id";
 
-	if (!r->apart && !leave_out(r, 0, RB_GEOMETRY_NULL_ID, NULL))
+	if (!r->apart && !leave_out_invalid_row(r, 0, RB_GEOMETRY_NULL_ID, NULL))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 						errmsg("%s: null %s in column \"%s\" of %s", r->source->function, what,
-							   column_name(r, column), r->source->side),
+							   name_of_row_column(r, column), r->source->side),
 						errdetail("The row is number " UINT64_FORMAT
 								  " in the order in which the rows were read.",
 								  r->rows + 1)));
@@ -148,12 +149,12 @@ rb_refuse_fraction(rb_receiver *r, Datum value)
 	bool is_varlena;
 
 	getTypeOutputInfo(r->columns.id.type, &output, &is_varlena);
-	if (!r->apart && !leave_out(r, 0, RB_GEOMETRY_NO_ID, NULL))
+	if (!r->apart && !leave_out_invalid_row(r, 0, RB_GEOMETRY_NO_ID, NULL))
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("%s: value in column \"%s\" of %s is not a bigint: %s", r->source->function,
-					column_name(r, r->columns.id), r->source->side,
+					name_of_row_column(r, r->columns.id), r->source->side,
 					rb_shorten(OidOutputFunctionCall(output, value))),
 			 errdetail("The row is number " UINT64_FORMAT
 					   " in the order in which the rows were read.",
@@ -169,7 +170,8 @@ rb_refuse_null_extra(const rb_receiver *r, int64 id)
 	if (!r->apart)
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 						errmsg("%s: null in column \"%s\" of %s, %s", r->source->function,
-							   column_name(r, r->columns.beside), r->source->side, row_name(r, id)),
+							   name_of_row_column(r, r->columns.beside), r->source->side,
+							   name_of_current_row(r, id)),
 						errhint("Exclude such rows.")));
 	return false;
 }
@@ -177,11 +179,12 @@ rb_refuse_null_extra(const rb_receiver *r, int64 id)
 bool
 rb_refuse_null_coordinate(rb_receiver *r, rb_column column, int64 id)
 {
-	if (!r->apart && !leave_out(r, id, RB_GEOMETRY_NULL, NULL))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("%s: null in column \"%s\" of %s, %s", r->source->function,
-							   column_name(r, column), r->source->side, row_name(r, id)),
-						errhint("Exclude such rows.")));
+	if (!r->apart && !leave_out_invalid_row(r, id, RB_GEOMETRY_NULL, NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s: null in column \"%s\" of %s, %s", r->source->function,
+						name_of_row_column(r, column), r->source->side, name_of_current_row(r, id)),
+				 errhint("Exclude such rows.")));
 	return false;
 }
 
@@ -192,13 +195,13 @@ rb_refuse_not_finite(rb_receiver *r, const double *x, int64 id)
 
 	while (i < r->columns.width - 1 && isfinite(x[i]))
 		i++;
-	if (!r->apart && !leave_out(r, id, RB_GEOMETRY_NOT_FINITE, NULL))
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("%s: %s in column \"%s\" of %s, %s", r->source->function,
-						isnan(x[i]) ? "NaN" : "infinity", column_name(r, r->columns.coord[i]),
-						r->source->side, row_name(r, id)),
-				 errhint("Exclude such rows.")));
+	if (!r->apart && !leave_out_invalid_row(r, id, RB_GEOMETRY_NOT_FINITE, NULL))
+		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+						errmsg("%s: %s in column \"%s\" of %s, %s", r->source->function,
+							   isnan(x[i]) ? "NaN" : "infinity",
+							   name_of_row_column(r, r->columns.coord[i]), r->source->side,
+							   name_of_current_row(r, id)),
+						errhint("Exclude such rows.")));
 	return false;
 }
 
@@ -206,13 +209,14 @@ bool
 rb_refuse_low_above_high(const rb_receiver *r, const double *x, int i, int64 id)
 {
 	int dims = r->columns.width / 2;
-	const char *low = column_name(r, r->columns.coord[i]);
-	const char *high = column_name(r, r->columns.coord[dims + i]);
+	const char *low = name_of_row_column(r, r->columns.coord[i]);
+	const char *high = name_of_row_column(r, r->columns.coord[dims + i]);
 
 	if (!r->apart)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s: column \"%s\" is greater than column \"%s\" of %s, %s",
-							   r->source->function, low, high, r->source->side, row_name(r, id)),
+							   r->source->function, low, high, r->source->side,
+							   name_of_current_row(r, id)),
 						errdetail("%.17g is greater than %.17g.", x[i], x[dims + i]),
 						errhint("Use least(%s, %s) and greatest(%s, %s).", low, high, low, high)));
 	return false;
@@ -223,7 +227,7 @@ rb_refuse_low_above_high(const rb_receiver *r, const double *x, int i, int64 id)
  * this type, or "".
  */
 static const char *
-function_for_type(const rb_receiver *r, int type)
+name_function_for_type(const rb_receiver *r, int type)
 {
 	const bool lines = type == RB_TYPE_LINE || type == RB_TYPE_MULTILINE;
 	const bool points = type == RB_TYPE_POINT || type == RB_TYPE_MULTIPOINT;
@@ -246,7 +250,7 @@ function_for_type(const rb_receiver *r, int type)
  * swapped, or another function intended.
  */
 static const char *
-way_to_other_types(const rb_receiver *r, const rb_geometry_info *info)
+suggest_other_geometry_types(const rb_receiver *r, const rb_geometry_info *info)
 {
 	if (r->source->what != NULL)
 		return "";
@@ -254,23 +258,23 @@ way_to_other_types(const rb_receiver *r, const rb_geometry_info *info)
 		return "  Check the order of the arguments: solids come last.";
 	if (strcmp(r->source->side, "segments") == 0 || strcmp(r->source->side, "triangles") == 0)
 		return "  Check the order of the arguments: segments come first, then triangles.";
-	return info != NULL ? function_for_type(r, info->bad_type) : "";
+	return info != NULL ? name_function_for_type(r, info->bad_type) : "";
 }
 
 /* Raises the ERROR about an invalid geometry. */
 pg_noreturn static void
-raise_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
-			   const rb_geometry_info *info)
+raise_invalid_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
+					   const rb_geometry_info *info)
 {
 	rb_geometry_place place = {
 		.function = r->source->function,
 		.what = r->source->what,
-		.where = psprintf("column \"%s\" of %s, %s", column_name(r, r->columns.geom),
-						  r->source->side, row_name(r, id)),
-		.value = quote_identifier(column_name(r, r->columns.geom)),
+		.where = psprintf("column \"%s\" of %s, %s", name_of_row_column(r, r->columns.geom),
+						  r->source->side, name_of_current_row(r, id)),
+		.value = quote_identifier(name_of_row_column(r, r->columns.geom)),
 		.kind = r->source->kind,
 		.many_points = r->source->many_points,
-		.more_hint = way_to_other_types(r, info),
+		.more_hint = suggest_other_geometry_types(r, info),
 		.face_tolerance = r->builder->face_tolerance,
 		.face_share = r->builder->face_share,
 	};
@@ -283,8 +287,8 @@ raise_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
 bool
 rb_refuse_geometry(rb_receiver *r, int64 id, rb_geometry_fault fault, const rb_geometry_info *info)
 {
-	if (!r->apart && (fault == RB_GEOMETRY_NO_MEMORY || !leave_out(r, id, fault, info)))
-		raise_geometry(r, id, fault, info);
+	if (!r->apart && (fault == RB_GEOMETRY_NO_MEMORY || !leave_out_invalid_row(r, id, fault, info)))
+		raise_invalid_geometry(r, id, fault, info);
 	return false;
 }
 
@@ -292,12 +296,12 @@ bool
 rb_refuse_cube_dimension(const rb_receiver *r, int dims, int64 id)
 {
 	if (!r->apart)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: cube of dimension %d in column \"%s\" of %s, %s", r->source->function,
-						dims, column_name(r, r->columns.geom), r->source->side, row_name(r, id)),
-				 errdetail("A box must have two or three dimensions."),
-				 dims > 3 ? errhint("Use cube_subset(cube, ARRAY[1, 2, 3]).") : 0));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: cube of dimension %d in column \"%s\" of %s, %s",
+							   r->source->function, dims, name_of_row_column(r, r->columns.geom),
+							   r->source->side, name_of_current_row(r, id)),
+						errdetail("A box must have two or three dimensions."),
+						dims > 3 ? errhint("Use cube_subset(cube, ARRAY[1, 2, 3]).") : 0));
 	return false;
 }
 
@@ -316,7 +320,7 @@ rb_refuse_cube_dimension(const rb_receiver *r, int dims, int64 id)
  * available.
  */
 static char *
-comma_id(const rb_receiver *r, int64 id)
+comma_and_earlier_id(const rb_receiver *r, int64 id)
 {
 	return r->source->keys != NULL ? pstrdup("") : psprintf(", id " INT64_FORMAT, id);
 }
@@ -326,13 +330,14 @@ comma_id(const rb_receiver *r, int64 id)
  * it takes the key from the row.
  */
 static char *
-comma_row(const rb_receiver *r, int64 id)
+comma_and_current_row(const rb_receiver *r, int64 id)
 {
-	return r->source->keys != NULL ? psprintf(", %s", row_name(r, id)) : comma_id(r, id);
+	return r->source->keys != NULL ? psprintf(", %s", name_of_current_row(r, id))
+								   : comma_and_earlier_id(r, id);
 }
 
 static const char *
-geometry_type_name(uint32 type)
+name_of_refused_type(uint32 type)
 {
 	return type == RB_TYPE_BOX3D ? "Box3D" : rb_geometry_type_name(type);
 }
@@ -358,22 +363,22 @@ rb_space_check_srid(rb_receiver *r, int32 srid, uint32 type, int64 id)
 	{
 		const rb_geometry_info info = {.srid = srid, .other_srid = first->srid};
 
-		if (r->apart || leave_out(r, id, RB_GEOMETRY_SRID, &info))
+		if (r->apart || leave_out_invalid_row(r, id, RB_GEOMETRY_SRID, &info))
 			return false;
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s: Operation on mixed SRID geometries (%s, %d) != (%s, %d)",
-							   r->source->function, geometry_type_name(first->srid_type),
-							   first->srid, geometry_type_name(type), srid),
+							   r->source->function, name_of_refused_type(first->srid_type),
+							   first->srid, name_of_refused_type(type), srid),
 						errdetail("SRID %d occurs in %s%s; SRID %d occurs in %s%s.", first->srid,
-								  first->srid_side, comma_id(r, first->srid_id), srid, side,
-								  comma_row(r, id)),
+								  first->srid_side, comma_and_earlier_id(r, first->srid_id), srid,
+								  side, comma_and_current_row(r, id)),
 						errhint("Use ST_Transform, or ST_SetSRID if an SRID is wrong.")));
 	}
 	return true;
 }
 
 static char *
-dims_text(const char *side, bool of_columns, const char *id, int dims)
+text_of_row_dimensions(const char *side, bool of_columns, const char *id, int dims)
 {
 	return of_columns ? psprintf("%s has %d according to its columns", side, dims)
 					  : psprintf("%s%s%s has %d", side, id, id[0] == '\0' ? "" : ",", dims);
@@ -404,9 +409,10 @@ rb_space_settle_dims(rb_receiver *r, int dims, bool of_columns, int64 id)
 			 errmsg("%s: boxes have both %d and %d dimensions", r->source->function, first->dims,
 					dims),
 			 errdetail("%s; %s.",
-					   dims_text(first->dims_side, first->dims_of_columns,
-								 comma_id(r, first->dims_id), first->dims),
-					   dims_text(side, of_columns, of_columns ? "" : comma_row(r, id), dims)),
+					   text_of_row_dimensions(first->dims_side, first->dims_of_columns,
+											  comma_and_earlier_id(r, first->dims_id), first->dims),
+					   text_of_row_dimensions(
+						   side, of_columns, of_columns ? "" : comma_and_current_row(r, id), dims)),
 			 of_columns || first->dims_of_columns
 				 ? errhint("Boxes have three dimensions if there are columns lz and hz, or if the "
 						   "geometry has Z.")

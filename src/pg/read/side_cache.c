@@ -109,7 +109,7 @@ struct rb_cache_lookup
 /* ---- sides that are not cached ---- */
 
 static side_seen *
-find_seen(const side_key *key)
+find_outcome_of_side(const side_key *key)
 {
 	for (int i = 0; i < RB_REASONS; i++)
 		if (OidIsValid(key->relid) && memcmp(&seen[i].key, key, sizeof *key) == 0)
@@ -118,9 +118,9 @@ find_seen(const side_key *key)
 }
 
 static void
-forget_seen(const side_key *key)
+forget_outcome_of_side(const side_key *key)
 {
-	side_seen *s = find_seen(key);
+	side_seen *s = find_outcome_of_side(key);
 
 	if (s != NULL)
 		memset(s, 0, sizeof *s);
@@ -128,9 +128,9 @@ forget_seen(const side_key *key)
 
 /* Records why a side was or was not cached. */
 static void
-note_seen(const side_key *key, uint64 state, const char *reason)
+note_outcome_of_side(const side_key *key, uint64 state, const char *reason)
 {
-	side_seen *s = find_seen(key);
+	side_seen *s = find_outcome_of_side(key);
 
 	if (s == NULL)
 	{
@@ -148,7 +148,7 @@ note_seen(const side_key *key, uint64 state, const char *reason)
 
 /* Returns a hash of the visibility map. If it is equal at two moments, the pages are unchanged. */
 static uint64
-state_of(const rb_map_page *map, BlockNumber nblocks)
+hash_of_map_state(const rb_map_page *map, BlockNumber nblocks)
 {
 	uint64 state = hash_bytes_extended((const unsigned char *) &nblocks, sizeof nblocks, 0);
 
@@ -161,7 +161,7 @@ state_of(const rb_map_page *map, BlockNumber nblocks)
 
 /* Copies a column without its padding bytes. */
 static void
-set_column(rb_column *to, rb_column from)
+copy_column_without_padding(rb_column *to, rb_column from)
 {
 	to->attno = from.attno;
 	to->type = from.type;
@@ -169,7 +169,7 @@ set_column(rb_column *to, rb_column from)
 
 /* Makes the key of a side in the cache. */
 static void
-make_key(side_key *key, const rb_source *source, Relation rel, const rb_columns *columns)
+make_key_of_side(side_key *key, const rb_source *source, Relation rel, const rb_columns *columns)
 {
 	memset(key, 0, sizeof *key);
 	key->database = MyDatabaseId;
@@ -178,17 +178,17 @@ make_key(side_key *key, const rb_source *source, Relation rel, const rb_columns 
 	key->relid = RelationGetRelid(rel);
 	key->kind = source->kind;
 	key->shape = columns->shape;
-	set_column(&key->id, columns->id);
-	set_column(&key->geom, columns->geom);
+	copy_column_without_padding(&key->id, columns->id);
+	copy_column_without_padding(&key->geom, columns->geom);
 	key->width = columns->width;
 	for (int i = 0; i < columns->width; i++)
-		set_column(&key->coord[i], columns->coord[i]);
+		copy_column_without_padding(&key->coord[i], columns->coord[i]);
 	key->objects = source->object_name != NULL;
 	key->face_tolerance = source->face_tolerance;
 }
 
 static bool
-is_missing(TupleDesc desc, rb_column column)
+is_column_of_missing_values(TupleDesc desc, rb_column column)
 {
 	return column.attno > 0 && TupleDescAttr(desc, column.attno - 1)->atthasmissing;
 }
@@ -199,31 +199,32 @@ is_missing(TupleDesc desc, rb_column column)
  * the transaction that adds it fails.
  */
 static bool
-has_missing(TupleDesc desc, const rb_columns *columns)
+has_column_of_missing_values(TupleDesc desc, const rb_columns *columns)
 {
-	bool found = is_missing(desc, columns->id) || is_missing(desc, columns->geom);
+	bool found = is_column_of_missing_values(desc, columns->id) ||
+				 is_column_of_missing_values(desc, columns->geom);
 
 	for (int i = 0; i < columns->width; i++)
-		found |= is_missing(desc, columns->coord[i]);
+		found |= is_column_of_missing_values(desc, columns->coord[i]);
 	return found;
 }
 
 /* Returns the reason why a side cannot be cached, or NULL if it can. */
 static const char *
-find_refusal(const rb_source *source, Relation rel, const rb_columns *columns)
+find_reason_not_to_cache(const rb_source *source, Relation rel, const rb_columns *columns)
 {
 	if (source->keys != NULL)
 		return "its rows are identified by keys, not by ids";
 	if (source->count_faces)
 		return "the call returns the numbers of its faces";
-	if (has_missing(RelationGetDescr(rel), columns)) /* rule: missing */
+	if (has_column_of_missing_values(RelationGetDescr(rel), columns)) /* rule: missing */
 		return "a column was added with a default value that is not stored in the rows; "
 			   "run VACUUM FULL or CLUSTER to store it";
 	return rb_map_refusal(rel);
 }
 
 static void
-set_key(char *bytes, const side_key *key)
+set_key_bytes(char *bytes, const side_key *key)
 {
 	StaticAssertStmt(sizeof *key <= RB_KEY_BYTES, "a key has room for what a side is");
 	memset(bytes, 0, RB_KEY_BYTES);
@@ -231,7 +232,7 @@ set_key(char *bytes, const side_key *key)
 }
 
 static side_key
-key_of_stored(const rb_stored *stored)
+key_of_stored_side(const rb_stored *stored)
 {
 	side_key key;
 
@@ -244,23 +245,23 @@ key_of_stored(const rb_stored *stored)
  * more.
  */
 static bool
-next_stored(int *i, rb_stored *stored)
+next_stored_side_of_database(int *i, rb_stored *stored)
 {
 	while (rb_stored_get((*i)++, stored))
-		if (stored->number != 0 && key_of_stored(stored).database == MyDatabaseId)
+		if (stored->number != 0 && key_of_stored_side(stored).database == MyDatabaseId)
 			return true;
 	return false;
 }
 
 /* Evicts sides that belong to former files of the table. */
 static void
-drop_former(const char *function, const side_key *key)
+evict_sides_of_former_files(const char *function, const side_key *key)
 {
 	rb_stored stored;
 
-	for (int i = 0; next_stored(&i, &stored);)
+	for (int i = 0; next_stored_side_of_database(&i, &stored);)
 	{
-		const side_key other = key_of_stored(&stored);
+		const side_key other = key_of_stored_side(&stored);
 
 		if (other.relid == key->relid &&
 			(other.filenode != key->filenode || other.tablespace != key->tablespace))
@@ -274,7 +275,7 @@ drop_former(const char *function, const side_key *key)
  * Frees the manifests of sides that are no longer cached, and those that an error left incomplete.
  */
 static void
-drop_cards(void)
+drop_unused_manifests(void)
 {
 	dlist_mutable_iter iter;
 
@@ -299,7 +300,7 @@ drop_cards(void)
  * available.
  */
 static held_card *
-find_card(const char *function, const rb_stored *stored)
+find_manifest_of_side(const char *function, const rb_stored *stored)
 {
 	dlist_iter iter;
 	held_card *held;
@@ -310,7 +311,7 @@ find_card(const char *function, const rb_stored *stored)
 		if (held->number == stored->number && held->head)
 			return held;
 	}
-	drop_cards();
+	drop_unused_manifests();
 	if (stored->keep.card_bytes != rb_card_size(stored->keep.pages))
 		return NULL;
 	if (cards_context == NULL)
@@ -333,7 +334,7 @@ find_card(const char *function, const rb_stored *stored)
 
 /* Fetches the page entries of a manifest if necessary. Returns false if they are not available. */
 static bool
-find_pages(const char *function, const rb_stored *stored, held_card *held)
+find_pages_of_manifest(const char *function, const rb_stored *stored, held_card *held)
 {
 	const Size head = rb_card_head_size(stored->keep.pages);
 
@@ -345,7 +346,7 @@ find_pages(const char *function, const rb_stored *stored, held_card *held)
 
 /* Finds the unchanged pages; evicts the side if too many pages have changed. */
 static void
-check_kept(rb_cache_lookup *look, const rb_source *source, Relation rel)
+check_pages_of_cached_side(rb_cache_lookup *look, const rb_source *source, Relation rel)
 {
 	rb_card *card = look->held->card;
 	BlockNumber visible = rb_map_count(look->map, look->nblocks);
@@ -377,11 +378,11 @@ check_kept(rb_cache_lookup *look, const rb_source *source, Relation rel)
 
 /* Decides whether a side is worth caching and can be cached. */
 static void
-decide_to_keep(rb_cache_lookup *look, const rb_source *source)
+decide_to_cache_side(rb_cache_lookup *look, const rb_source *source)
 {
 	BlockNumber visible = rb_map_count(look->map, look->nblocks);
-	uint64 state = state_of(look->map, look->nblocks);
-	const side_seen *before = find_seen(&look->key);
+	uint64 state = hash_of_map_state(look->map, look->nblocks);
+	const side_seen *before = find_outcome_of_side(&look->key);
 	const char *reason = NULL;
 
 	if (before != NULL && before->no_room && before->memory == rb_setting_cache_memory &&
@@ -408,12 +409,12 @@ decide_to_keep(rb_cache_lookup *look, const rb_source *source)
 	if (reason == NULL)
 		return;
 	look->keep = false;
-	note_seen(&look->key, state, reason);
+	note_outcome_of_side(&look->key, state, reason);
 }
 
 /* Releases the manifest, however the call ends. */
 static void
-let_go(void *arg)
+release_manifest_of_call(void *arg)
 {
 	rb_cache_lookup *look = arg;
 
@@ -432,36 +433,36 @@ rb_side_cache_begin(const rb_source *source, Relation rel, const rb_columns *col
 
 	look->function = source->function;
 	look->nblocks = nblocks;
-	look->at_end.func = let_go;
+	look->at_end.func = release_manifest_of_call;
 	look->at_end.arg = look;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &look->at_end);
 	if ((rb_setting_cache == RB_CACHE_OFF && !source->keep) || rb_setting_cache_memory == 0 ||
 		source->again || nblocks == 0)
 		return look;
-	make_key(&look->key, source, rel, columns);
-	reason = find_refusal(source, rel, columns);
+	make_key_of_side(&look->key, source, rel, columns);
+	reason = find_reason_not_to_cache(source, rel, columns);
 	if (reason != NULL)
 	{
-		note_seen(&look->key, 0, reason);
+		note_outcome_of_side(&look->key, 0, reason);
 		return look;
 	}
-	set_key(key, &look->key);
-	drop_former(source->function, &look->key);
+	set_key_bytes(key, &look->key);
+	evict_sides_of_former_files(source->function, &look->key);
 	/*
 	 * Look up the manifest before the map is read, because the map could become outdated while this
 	 * waits for the worker.
 	 */
 	if (rb_stored_find(key, &look->stored))
-		look->held = find_card(source->function, &look->stored);
+		look->held = find_manifest_of_side(source->function, &look->stored);
 	look->map = rb_map_read(rel, nblocks);
 	if (look->held != NULL && !rb_card_is_clean(look->held->card, nblocks, look->map) &&
-		!find_pages(source->function, &look->stored, look->held))
+		!find_pages_of_manifest(source->function, &look->stored, look->held))
 		look->held = NULL;
 	if (look->held != NULL)
-		check_kept(look, source, rel);
+		check_pages_of_cached_side(look, source, rel);
 	/* Do not cache a side that is read for a tile, because it is incomplete. */
 	if (look->held == NULL && source->tile.dims == 0)
-		decide_to_keep(look, source);
+		decide_to_cache_side(look, source);
 	return look;
 }
 
@@ -484,7 +485,8 @@ rb_side_cache_is_partial(const rb_cache_lookup *look)
  * the first row.
  */
 static void
-receive_space(const rb_cache_lookup *look, rb_receiver *receiver, uint32 n, int64 id, uint32 type)
+receive_space_of_cached_rows(const rb_cache_lookup *look, rb_receiver *receiver, uint32 n, int64 id,
+							 uint32 type)
 {
 	const rb_card *card = look->held->card;
 	const rb_space space = {.srid_known = card->srid_known,
@@ -500,7 +502,8 @@ receive_space(const rb_cache_lookup *look, rb_receiver *receiver, uint32 n, int6
 
 /* Reports the SRID and dimensions of the rows on unchanged pages. */
 static void
-receive_pages(const rb_cache_lookup *look, rb_receiver *receiver, BlockNumber from, BlockNumber to)
+receive_space_of_pages(const rb_cache_lookup *look, rb_receiver *receiver, BlockNumber from,
+					   BlockNumber to)
 {
 	const rb_card_page *page = rb_card_pages(look->held->card);
 	BlockNumber first = from;
@@ -509,15 +512,15 @@ receive_pages(const rb_cache_lookup *look, rb_receiver *receiver, BlockNumber fr
 	while (first < to && page[first + 1].part == page[first].part)
 		first++;
 	if (page[to].row > page[from].row)
-		receive_space(look, receiver, page[to].row - page[from].row, page[first].id,
-					  page[first].type);
+		receive_space_of_cached_rows(look, receiver, page[to].row - page[from].row, page[first].id,
+									 page[first].type);
 	else
-		receive_space(look, receiver, 0, 0, 0);
+		receive_space_of_cached_rows(look, receiver, 0, 0, 0);
 }
 
 /* Returns the cached side as a remote set. */
 static const rb_set *
-kept_set(const rb_cache_lookup *look, rb_memory *memory)
+cached_side_as_remote_set(const rb_cache_lookup *look, rb_memory *memory)
 {
 	const rb_stored *stored = &look->stored;
 	const rb_set counts = {.kind = stored->kind,
@@ -542,9 +545,9 @@ void
 rb_side_cache_use_whole(rb_cache_lookup *look, rb_receiver *receiver, rb_memory *memory,
 						rb_side_data *side)
 {
-	receive_space(look, receiver, (uint32) look->stored.keep.rows, look->held->card->id,
-				  look->held->card->type);
-	side->set = kept_set(look, memory);
+	receive_space_of_cached_rows(look, receiver, (uint32) look->stored.keep.rows,
+								 look->held->card->id, look->held->card->type);
+	side->set = cached_side_as_remote_set(look, memory);
 	side->rows = look->stored.keep.rows;
 	side->ids = look->stored.keep.ids;
 	side->kept = side->rows;
@@ -580,7 +583,8 @@ rb_side_cache_ids_ascend(const rb_cache_lookup *look)
 
 /* Appends a run of rows and parts of the cached set or, if `fresh`, of the newly read rows. */
 static void
-add_cut(rb_cache_lookup *look, bool fresh, uint32 row, uint32 rows, uint32 part, uint32 parts)
+append_cut_of_rows(rb_cache_lookup *look, bool fresh, uint32 row, uint32 rows, uint32 part,
+				   uint32 parts)
 {
 	rb_cut *cut;
 
@@ -602,12 +606,14 @@ add_cut(rb_cache_lookup *look, bool fresh, uint32 row, uint32 rows, uint32 part,
 
 /* Appends the rows of unchanged pages. */
 static void
-cut_kept(rb_cache_lookup *look, BlockNumber from, BlockNumber to, rb_side_data *side)
+append_cuts_of_unchanged_pages(rb_cache_lookup *look, BlockNumber from, BlockNumber to,
+							   rb_side_data *side)
 {
 	const rb_card_page *page = rb_card_pages(look->held->card);
 	const uint32 rows = page[to].row - page[from].row;
 
-	add_cut(look, false, page[from].row, rows, page[from].part, page[to].part - page[from].part);
+	append_cut_of_rows(look, false, page[from].row, rows, page[from].part,
+					   page[to].part - page[from].part);
 	look->skipped += page[to].skipped - page[from].skipped;
 	side->kept += rows;
 }
@@ -632,20 +638,20 @@ rb_side_cache_read_changed(rb_cache_lookup *look, rb_heap *heap, const rb_builde
 		end = rb_map_run(look->map, look->nblocks, block);
 		if (rb_map_has(look->map, block))
 		{
-			receive_pages(look, heap->receiver, block, end);
-			cut_kept(look, block, end, side);
+			receive_space_of_pages(look, heap->receiver, block, end);
+			append_cuts_of_unchanged_pages(look, block, end, side);
 			continue;
 		}
 		for (; block < end; block++)
 			(void) rb_heap_page(heap, block, 0, 0, 1);
-		add_cut(look, true, row, builder->nrows - row, part, builder->row_start - part);
+		append_cut_of_rows(look, true, row, builder->nrows - row, part, builder->row_start - part);
 	}
 	heap->notes = NULL;
 }
 
 /* Returns true if any cached row is used. */
 static bool
-has_kept_cut(const rb_cache_lookup *look)
+is_any_cached_row_used(const rb_cache_lookup *look)
 {
 	for (uint32 i = 0; i < look->ncuts; i++)
 		if (!look->cuts[i].fresh)
@@ -664,7 +670,7 @@ rb_side_cache_merge_rows(rb_cache_lookup *look, rb_builder *builder, rb_side_dat
 
 	look->skipped += builder->skipped;
 	status = rb_builder_finish(builder, &fresh, &error);
-	if (status == RB_OK && !has_kept_cut(look))
+	if (status == RB_OK && !is_any_cached_row_used(look))
 	{
 		/*
 		 * Use only the new rows, because no cached row remains. The kind of the cached set is then
@@ -675,7 +681,7 @@ rb_side_cache_merge_rows(rb_cache_lookup *look, rb_builder *builder, rb_side_dat
 	}
 	else if (status == RB_OK)
 	{
-		kept = kept_set(look, builder->memory);
+		kept = cached_side_as_remote_set(look, builder->memory);
 		view = (rb_view){kept, fresh, look->cuts, look->ncuts, false};
 		status = rb_view_make(builder->memory, &view, look->skipped, &side->set, &error);
 		rb_set_release(&fresh);
@@ -702,7 +708,7 @@ rb_side_cache_note_read(rb_cache_lookup *look, Relation rel)
 	if (look->nblocks - n > look->nblocks / RB_DIRTY_FRACTION)
 	{
 		look->keep = false;
-		note_seen(&look->key, 0, "it changed while it was being read");
+		note_outcome_of_side(&look->key, 0, "it changed while it was being read");
 	}
 	pfree(after);
 	pfree(look->notes);
@@ -711,7 +717,7 @@ rb_side_cache_note_read(rb_cache_lookup *look, Relation rel)
 
 /* Stores the id of the first row of each page, for messages. */
 static void
-note_ids(const rb_cache_lookup *look, rb_card *card, const rb_set *set)
+note_first_ids_of_pages(const rb_cache_lookup *look, rb_card *card, const rb_set *set)
 {
 	const rb_card_page *before = look->held != NULL ? rb_card_pages(look->held->card) : NULL;
 	rb_card_page *page = rb_card_pages(card);
@@ -743,7 +749,7 @@ note_ids(const rb_cache_lookup *look, rb_card *card, const rb_set *set)
 
 /* Stores the first type and id, so that they are known without the page entries. */
 static void
-note_first(rb_card *card)
+note_first_type_and_id(rb_card *card)
 {
 	const rb_card_page *page = rb_card_pages(card);
 
@@ -758,7 +764,7 @@ note_first(rb_card *card)
 
 /* Marks the updated manifest for the worker, so that other sessions need not repeat the checks. */
 static void
-renew_card(rb_cache_lookup *look, rb_side_data *side)
+mark_manifest_updated(rb_cache_lookup *look, rb_side_data *side)
 {
 	const rb_card *card = look->held->card;
 	rb_to_keep *keep = palloc(sizeof *keep);
@@ -779,16 +785,16 @@ rb_side_cache_finish_side(rb_cache_lookup *look, rb_side_data *side)
 	uint64 bytes;
 
 	if (look->held != NULL && look->renewed)
-		renew_card(look, side);
+		mark_manifest_updated(look, side);
 	if (!look->keep || card == NULL)
 		return;
 	if (side->set->nparts == 0)
 	{
-		note_seen(&look->key, 0, "it has no objects");
+		note_outcome_of_side(&look->key, 0, "it has no objects");
 		return;
 	}
 	keep = palloc0(sizeof *keep);
-	set_key(keep->key, &look->key);
+	set_key_bytes(keep->key, &look->key);
 	keep->card_bytes = rb_card_size(look->nblocks);
 	keep->rows = side->rows;
 	keep->ids = side->ids;
@@ -798,13 +804,14 @@ rb_side_cache_finish_side(rb_cache_lookup *look, rb_side_data *side)
 			(side->set->elsewhere ? rb_coords_bytes(side->set) : rb_set_bytes(side->set));
 	if (bytes > limit)
 	{
-		note_seen(&look->key, 0,
-				  psprintf("it needs %llu MB, but redblue.cache_memory is %d MB",
-						   (unsigned long long) (bytes >> 20), rb_setting_cache_memory / 1024));
+		note_outcome_of_side(&look->key, 0,
+							 psprintf("it needs %llu MB, but redblue.cache_memory is %d MB",
+									  (unsigned long long) (bytes >> 20),
+									  rb_setting_cache_memory / 1024));
 		return;
 	}
-	note_ids(look, card, side->set);
-	note_first(card);
+	note_first_ids_of_pages(look, card, side->set);
+	note_first_type_and_id(card);
 	card->whole = look->key.objects;
 	card->srid_known = look->key.shape == RB_SHAPE_GEOMETRY || look->key.shape == RB_SHAPE_BOX3D;
 	if (side->set->kind == RB_BOX2 || side->set->kind == RB_BOX3)
@@ -817,7 +824,7 @@ void
 rb_side_cache_abandon(rb_cache_lookup *look, const char *reason)
 {
 	if (look->keep)
-		note_seen(&look->key, 0, reason);
+		note_outcome_of_side(&look->key, 0, reason);
 	look->keep = false;
 }
 
@@ -825,9 +832,9 @@ void
 rb_side_cache_note_sent(rb_cache_lookup *look, const char *why_not)
 {
 	if (why_not == NULL)
-		forget_seen(&look->key);
+		forget_outcome_of_side(&look->key);
 	else
-		note_seen(&look->key, 0, why_not);
+		note_outcome_of_side(&look->key, 0, why_not);
 }
 
 void
@@ -835,10 +842,11 @@ rb_side_cache_note_no_room(rb_cache_lookup *look, uint64 bytes)
 {
 	side_seen *s;
 
-	note_seen(&look->key, 0,
-			  psprintf("there is no space for its %llu kB; redblue.cache_memory is %d kB",
-					   (unsigned long long) (bytes >> 10), rb_setting_cache_memory));
-	s = find_seen(&look->key);
+	note_outcome_of_side(
+		&look->key, 0,
+		psprintf("there is no space for its %llu kB; redblue.cache_memory is %d kB",
+				 (unsigned long long) (bytes >> 10), rb_setting_cache_memory));
+	s = find_outcome_of_side(&look->key);
 	s->no_room = true;
 	s->memory = rb_setting_cache_memory;
 }
@@ -864,11 +872,11 @@ rb_side_cache_is_same_table(const rb_cache_lookup *look)
 
 /* Describes a cached side. */
 static void
-tell_kept(const rb_stored *stored, rb_cache_facts *facts)
+describe_cached_side(const rb_stored *stored, rb_cache_facts *facts)
 {
 	memset(facts, 0, sizeof *facts);
-	facts->relid = key_of_stored(stored).relid;
-	facts->kind = key_of_stored(stored).kind;
+	facts->relid = key_of_stored_side(stored).relid;
+	facts->kind = key_of_stored_side(stored).kind;
 	facts->rows = stored->keep.rows;
 	facts->bytes = stored->bytes;
 	facts->device_bytes = stored->device_bytes;
@@ -880,7 +888,7 @@ tell_kept(const rb_stored *stored, rb_cache_facts *facts)
 
 /* Describes a side that is not cached. */
 static void
-tell_seen(const side_seen *s, rb_cache_facts *facts)
+describe_uncached_side(const side_seen *s, rb_cache_facts *facts)
 {
 	memset(facts, 0, sizeof *facts);
 	facts->relid = s->key.relid;
@@ -892,16 +900,16 @@ tell_seen(const side_seen *s, rb_cache_facts *facts)
 void
 rb_side_cache_get_facts(const rb_cache_lookup *look, rb_cache_facts *facts)
 {
-	const side_seen *s = find_seen(&look->key);
+	const side_seen *s = find_outcome_of_side(&look->key);
 	char key[RB_KEY_BYTES];
 	rb_stored stored;
 
 	memset(facts, 0, sizeof *facts);
-	set_key(key, &look->key);
+	set_key_bytes(key, &look->key);
 	if (rb_stored_find(key, &stored))
-		tell_kept(&stored, facts);
+		describe_cached_side(&stored, facts);
 	else if (s != NULL)
-		tell_seen(s, facts);
+		describe_uncached_side(s, facts);
 	else
 		facts->reason = "there is nothing to cache";
 	facts->pages = look->nblocks;
@@ -916,9 +924,9 @@ rb_side_cache_next_facts(int *i, rb_cache_facts *facts)
 	/* *i counts the cached sides from 0 up, and then the recorded reasons from -1 down. */
 	if (*i >= 0)
 	{
-		if (next_stored(i, &stored))
+		if (next_stored_side_of_database(i, &stored))
 		{
-			tell_kept(&stored, facts);
+			describe_cached_side(&stored, facts);
 			return true;
 		}
 		*i = -1;
@@ -926,7 +934,7 @@ rb_side_cache_next_facts(int *i, rb_cache_facts *facts)
 	for (k = -*i - 1; k < RB_REASONS; k++)
 		if (OidIsValid(seen[k].key.relid))
 		{
-			tell_seen(&seen[k], facts);
+			describe_uncached_side(&seen[k], facts);
 			*i = -k - 2;
 			return true;
 		}
@@ -939,9 +947,9 @@ rb_side_cache_evict(const char *function, Oid relid)
 	uint64 bytes = 0;
 	rb_stored stored;
 
-	for (int i = 0; next_stored(&i, &stored);)
+	for (int i = 0; next_stored_side_of_database(&i, &stored);)
 	{
-		Oid other = key_of_stored(&stored).relid;
+		Oid other = key_of_stored_side(&stored).relid;
 
 		/* A side whose table no longer exists has no owner, so anyone may evict it. */
 		if ((OidIsValid(relid) ? other == relid

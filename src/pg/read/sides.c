@@ -26,7 +26,7 @@
 
 /* Adds the side that is being read to the context of errors. */
 static void
-reading_context(void *arg)
+add_side_to_error_context(void *arg)
 {
 	const rb_source *source = arg;
 
@@ -44,7 +44,7 @@ reading_context(void *arg)
  * Runs one SELECT, read-only, as the calling user, with the snapshot of the surrounding statement.
  */
 static void
-run_select(const rb_source *source, DestReceiver *receiver)
+run_read_only_select(const rb_source *source, DestReceiver *receiver)
 {
 	SPIExecuteOptions options;
 	int rc;
@@ -64,14 +64,14 @@ run_select(const rb_source *source, DestReceiver *receiver)
  * one of its own, whose end restores the mode.
  */
 static void
-run_query(const rb_source *source, DestReceiver *receiver)
+run_read_only_query(const rb_source *source, DestReceiver *receiver)
 {
 	bool before = XactReadOnly;
 
 	PG_TRY();
 	{
 		XactReadOnly = true;
-		run_select(source, receiver);
+		run_read_only_select(source, receiver);
 	}
 	PG_FINALLY();
 	{
@@ -82,9 +82,9 @@ run_query(const rb_source *source, DestReceiver *receiver)
 
 /* Installs the error context for reading a source. */
 static void
-enter_reading(const rb_source *source, ErrorContextCallback *context)
+enter_reading_context(const rb_source *source, ErrorContextCallback *context)
 {
-	context->callback = reading_context;
+	context->callback = add_side_to_error_context;
 	context->arg = unconstify(rb_source *, source);
 	context->previous = error_context_stack;
 	error_context_stack = context;
@@ -95,11 +95,11 @@ rb_run_source(const rb_source *source, DestReceiver *receiver)
 {
 	ErrorContextCallback context;
 
-	enter_reading(source, &context);
+	enter_reading_context(source, &context);
 	if (source->query)
-		run_query(source, receiver);
+		run_read_only_query(source, receiver);
 	else
-		run_select(source, receiver);
+		run_read_only_select(source, receiver);
 	error_context_stack = context.previous;
 }
 
@@ -110,7 +110,8 @@ rb_run_source(const rb_source *source, DestReceiver *receiver)
  * spilled.
  */
 static bool
-charge_cached(const rb_source *source, rb_memory *memory, rb_spill *spill, const rb_side_data *side)
+charge_cached_set(const rb_source *source, rb_memory *memory, rb_spill *spill,
+				  const rb_side_data *side)
 {
 	rb_error error;
 
@@ -147,13 +148,13 @@ typedef struct filling
 #define MIN_BUFFERED_PARTS 1024 /* Minimum number of parts before rows are moved to a file */
 
 static uint64
-bytes_of_part(const rb_builder *b)
+bytes_of_builder_part(const rb_builder *b)
 {
 	return (uint64) b->width * sizeof(double) + sizeof(int64) + (b->multi ? sizeof(uint32) : 0);
 }
 
 static bool
-is_partly_cached(const rb_side_data *side)
+is_side_partly_cached(const rb_side_data *side)
 {
 	return side->look != NULL && rb_side_cache_is_partial(side->look);
 }
@@ -165,7 +166,7 @@ is_partly_cached(const rb_side_data *side)
 #define ROUNDING (UINT64CONST(1) << 20)
 
 static uint64
-unused_capacity(size_t cap, uint32 used)
+unused_capacity_of_builder(size_t cap, uint32 used)
 {
 	return cap > used ? cap - used : 0;
 }
@@ -175,7 +176,7 @@ unused_capacity(size_t cap, uint32 used)
  * number of parts in *parts.
  */
 static uint64
-need_so_far(const filling *f, uint64 *parts)
+need_of_sides_so_far(const filling *f, uint64 *parts)
 {
 	uint64 bytes = 0;
 
@@ -187,11 +188,13 @@ need_so_far(const filling *f, uint64 *parts)
 
 		*parts += has + (f->side[i].set != NULL ? 0 : f->side[i].kept);
 		if (f->side[i].set == NULL)
-			bytes += f->side[i].kept * bytes_of_part(b);
+			bytes += f->side[i].kept * bytes_of_builder_part(b);
 		/* The unused capacity of a builder can be released, so it does not count. */
-		bytes -= unused_capacity(b->coords_cap, b->nparts) * (uint64) b->width * sizeof(double) +
-				 unused_capacity(b->ids_cap, b->nrows) * sizeof(int64) +
-				 unused_capacity(b->row_of_cap, b->multi ? b->nparts : 0) * sizeof(uint32);
+		bytes -=
+			unused_capacity_of_builder(b->coords_cap, b->nparts) * (uint64) b->width *
+				sizeof(double) +
+			unused_capacity_of_builder(b->ids_cap, b->nrows) * sizeof(int64) +
+			unused_capacity_of_builder(b->row_of_cap, b->multi ? b->nparts : 0) * sizeof(uint32);
 		/*
 		 * The queues of parallel readers are released before the join begins, so they do not count.
 		 */
@@ -202,20 +205,20 @@ need_so_far(const filling *f, uint64 *parts)
 
 /* Moves the rows of a side from its builder to the temporary file. */
 static void
-spill_rows(filling *f, int i)
+spill_rows_of_builder(filling *f, int i)
 {
 	rb_builder *b = &f->builder[i];
 
 	rb_spill_rows(f->spill, i, b);
 	/* Release the builder's memory, except for the capacity of a buffer for the file. */
 	if (b->nparts == 0 &&
-		b->coords_cap * bytes_of_part(b) > rb_memory_limit(f->memory) / BUFFERED_FRACTION)
+		b->coords_cap * bytes_of_builder_part(b) > rb_memory_limit(f->memory) / BUFFERED_FRACTION)
 		rb_builder_trim(b);
 }
 
 /* Begins to spill the sides that were read so far. */
 static void
-begin_to_spill(filling *f)
+begin_spilling_sides(filling *f)
 {
 	rb_spill_begin(f->spill);
 	for (int i = 0; i <= f->reading; i++)
@@ -224,7 +227,7 @@ begin_to_spill(filling *f)
 
 		if (side->look != NULL)
 			rb_side_cache_abandon(side->look, "it does not fit in redblue.memory_limit");
-		f->again[i] = side->set != NULL || is_partly_cached(side);
+		f->again[i] = side->set != NULL || is_side_partly_cached(side);
 		if (side->set != NULL)
 		{
 			rb_memory_refund(f->memory, rb_side_cache_entry_bytes(side->look));
@@ -233,7 +236,7 @@ begin_to_spill(filling *f)
 		if (f->again[i])
 			rb_builder_free(&f->builder[i]);
 		else
-			spill_rows(f, i);
+			spill_rows_of_builder(f, i);
 	}
 }
 
@@ -242,7 +245,7 @@ begin_to_spill(filling *f)
  * of parts at which it is to be called again.
  */
 static uint32
-spill_if_needed(void *arg)
+spill_sides_if_needed(void *arg)
 {
 	filling *f = arg;
 	rb_builder *b = &f->builder[f->reading];
@@ -250,25 +253,25 @@ spill_if_needed(void *arg)
 	uint64 parts, need;
 
 	/* Partially cached: new rows must be merged with cached ones. */
-	if (is_partly_cached(&f->side[f->reading]))
+	if (is_side_partly_cached(&f->side[f->reading]))
 		return UINT32_MAX;
 	if (!rb_spill_has_begun(f->spill))
 	{
-		need = need_so_far(f, &parts);
+		need = need_of_sides_so_far(f, &parts);
 		if (need < limit)
-			return b->nparts +
-				   (uint32) Max((limit - need) / (2 * (bytes_of_part(b) + 32)), MIN_BUFFERED_PARTS);
-		begin_to_spill(f);
+			return b->nparts + (uint32) Max((limit - need) / (2 * (bytes_of_builder_part(b) + 32)),
+											MIN_BUFFERED_PARTS);
+		begin_spilling_sides(f);
 	}
 	else
-		spill_rows(f, f->reading);
+		spill_rows_of_builder(f, f->reading);
 	return b->nparts +
-		   (uint32) Max(limit / BUFFERED_FRACTION / bytes_of_part(b), MIN_BUFFERED_PARTS);
+		   (uint32) Max(limit / BUFFERED_FRACTION / bytes_of_builder_part(b), MIN_BUFFERED_PARTS);
 }
 
 /* Reads the rows of a source into a builder, or a cached set into the side. */
 static void
-read_source_rows(const rb_source *source, filling *f, rb_space *space, MemoryContext call)
+read_rows_of_source(const rb_source *source, filling *f, rb_space *space, MemoryContext call)
 {
 	rb_builder *builder = &f->builder[f->reading];
 	rb_side_data *side = &f->side[f->reading];
@@ -292,7 +295,7 @@ read_source_rows(const rb_source *source, filling *f, rb_space *space, MemoryCon
 	if (f->spill != NULL)
 	{
 		receiver->full_at = MIN_BUFFERED_PARTS;
-		receiver->full = spill_if_needed;
+		receiver->full = spill_sides_if_needed;
 		receiver->full_arg = f;
 	}
 	if (OidIsValid(source->heap))
@@ -301,7 +304,7 @@ read_source_rows(const rb_source *source, filling *f, rb_space *space, MemoryCon
 		MemoryContext old = MemoryContextSwitchTo(call);
 		ErrorContextCallback context;
 
-		enter_reading(source, &context);
+		enter_reading_context(source, &context);
 		rb_read_table(source, receiver, builder, space, side);
 		error_context_stack = context.previous;
 		MemoryContextSwitchTo(old);
@@ -321,24 +324,24 @@ read_source_rows(const rb_source *source, filling *f, rb_space *space, MemoryCon
 	if (side->set != NULL)
 	{
 		rb_builder_free(builder);
-		if (!charge_cached(source, f->memory, f->spill, side))
+		if (!charge_cached_set(source, f->memory, f->spill, side))
 		{
 			rb_set_release(&side->set);
-			begin_to_spill(f);
+			begin_spilling_sides(f);
 			f->again[f->reading] = true;
 		}
 	}
 	else if (rb_spill_has_begun(f->spill))
 	{
 		side->skipped = builder->skipped;
-		spill_rows(f, f->reading);
+		spill_rows_of_builder(f, f->reading);
 	}
 	else
 		rb_builder_trim(builder);
 }
 
 static void
-raise_or_throw(const rb_source *source, rb_status status, const rb_error *error)
+raise_reading_failure(const rb_source *source, rb_status status, const rb_error *error)
 {
 	if (status == RB_STOPPED)
 		rb_rethrow_error();
@@ -350,7 +353,7 @@ raise_or_throw(const rb_source *source, rb_status status, const rb_error *error)
  * column of objects, or if there is not enough memory, which the join needs more urgently.
  */
 static uint64
-count_ids(const rb_source *source, rb_memory *memory, const int64 *ids, uint32 rows)
+count_ids_of_side(const rb_source *source, rb_memory *memory, const int64 *ids, uint32 rows)
 {
 	uint32_t distinct;
 	rb_error error;
@@ -387,7 +390,7 @@ count_ids_of_cached(const rb_source *source, rb_memory *memory, const rb_side_da
 	if (set->elsewhere && !set->composed_ids &&
 		!rb_worker_ids(source->function, &ctx, set, why_not, sizeof why_not))
 		return 0;
-	return count_ids(source, memory, set->ids, set->nrows);
+	return count_ids_of_side(source, memory, set->ids, set->nrows);
 }
 
 /* Finishes the set of a side and counts its ids. */
@@ -412,7 +415,7 @@ finish_side(const rb_source *source, rb_builder *builder, const rb_space *space,
 	if (rb_source_has_objects(source))
 		status = rb_builder_drop_rejected(builder, &error);
 	if (status != RB_OK)
-		raise_or_throw(source, status, &error);
+		raise_reading_failure(source, status, &error);
 	side->refused = builder->refused;
 	side->nrefused = builder->nrefused;
 	builder->refused = NULL;
@@ -427,7 +430,7 @@ finish_side(const rb_source *source, rb_builder *builder, const rb_space *space,
 		return;
 	}
 	side->rows = builder->nrows;
-	side->ids = count_ids(source, builder->memory, builder->ids, builder->nrows);
+	side->ids = count_ids_of_side(source, builder->memory, builder->ids, builder->nrows);
 	if (rb_source_has_objects(source))
 	{
 		status = rb_builder_group(builder, &error);
@@ -437,7 +440,7 @@ finish_side(const rb_source *source, rb_builder *builder, const rb_space *space,
 	if (status == RB_OK)
 		status = rb_builder_finish(builder, &side->set, &error);
 	if (status != RB_OK)
-		raise_or_throw(source, status, &error);
+		raise_reading_failure(source, status, &error);
 }
 
 /*
@@ -446,7 +449,7 @@ finish_side(const rb_source *source, rb_builder *builder, const rb_space *space,
  * once and can be switched off.
  */
 static void
-notice_duplicates(const rb_source *source, int n, const rb_side_data *side)
+notice_duplicate_ids(const rb_source *source, int n, const rb_side_data *side)
 {
 	StringInfoData text;
 	const char *object = "";
@@ -481,7 +484,7 @@ notice_duplicates(const rb_source *source, int n, const rb_side_data *side)
 
 /* Returns true if all sides and their join fit in memory, once all sides have been read. */
 static bool
-has_room(const filling *f)
+do_sides_and_join_fit(const filling *f)
 {
 	const uint64 limit = rb_memory_limit(f->memory);
 	uint64 parts;
@@ -489,12 +492,12 @@ has_room(const filling *f)
 	for (int i = 0; i <= f->reading; i++)
 		if (rb_source_has_objects(&f->source[i]) && rb_need_to_group(&f->builder[i]) > limit)
 			return false;
-	return need_so_far(f, &parts) <= limit;
+	return need_of_sides_so_far(f, &parts) <= limit;
 }
 
 /* Reads a side as if it were not cached, because the cached set did not fit in memory either. */
 static void
-read_again(filling *f, int i, rb_space *space)
+read_side_uncached(filling *f, int i, rb_space *space)
 {
 	rb_source plain = f->source[i];
 
@@ -502,19 +505,19 @@ read_again(filling *f, int i, rb_space *space)
 	plain.rel = NULL; /* The relation has been closed, but is still locked. */
 	memset(&f->side[i], 0, sizeof f->side[i]);
 	f->reading = i;
-	read_source_rows(&plain, f, space, CurrentMemoryContext);
+	read_rows_of_source(&plain, f, space, CurrentMemoryContext);
 }
 
 /* Moves the remaining rows of all sides to the temporary files. */
 static void
-spill_sides(filling *f, int n, rb_space *space)
+spill_rest_of_sides(filling *f, int n, rb_space *space)
 {
 	for (int i = 0; i < n; i++)
 	{
 		rb_side_data *side = &f->side[i];
 
 		if (f->again[i])
-			read_again(f, i, space);
+			read_side_uncached(f, i, space);
 		side->kind = f->builder[i].kind;
 		if (space->dims == 2 && side->kind == RB_BOX3)
 			side->kind = RB_BOX2;
@@ -532,7 +535,7 @@ spill_sides(filling *f, int n, rb_space *space)
  * are any boxes.
  */
 static void
-check_tile(const rb_source *source, const rb_space *space)
+check_tile_of_sides(const rb_source *source, const rb_space *space)
 {
 	if (source->tile.dims != 0 && source->kind == RB_BOX3 && space->dims != 0 &&
 		space->dims != source->tile.dims)
@@ -566,17 +569,17 @@ rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_spill *spill
 
 		/* Cached sides cannot be used once rows are spilled. */
 		now.again |= rb_spill_has_begun(spill);
-		read_source_rows(&now, &f, &space, call);
+		read_rows_of_source(&now, &f, &space, call);
 		rb_need_next(&need, side[i].set, &builder[i], side[i].kept);
 	}
 	SPI_finish();
-	check_tile(&source[0], &space);
+	check_tile_of_sides(&source[0], &space);
 	f.reading = n - 1;
-	if (spill != NULL && !rb_spill_has_begun(spill) && !has_room(&f))
-		begin_to_spill(&f);
+	if (spill != NULL && !rb_spill_has_begun(spill) && !do_sides_and_join_fit(&f))
+		begin_spilling_sides(&f);
 	if (rb_spill_has_begun(spill))
 	{
-		spill_sides(&f, n, &space);
+		spill_rest_of_sides(&f, n, &space);
 		return;
 	}
 	for (int i = 0; i < n; i++)
@@ -588,7 +591,7 @@ rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_spill *spill
 	if (n == 2 && side[0].keep != NULL && side[1].keep != NULL &&
 		memcmp(side[0].keep->key, side[1].keep->key, RB_KEY_BYTES) == 0)
 		side[1].keep = NULL;
-	notice_duplicates(source, n, side);
+	notice_duplicate_ids(source, n, side);
 }
 
 const rb_set *
@@ -614,7 +617,7 @@ rb_read_side_again(const rb_source *source, rb_memory *memory, const rb_side_dat
 	f.need = &need;
 	f.builder = &builder;
 	f.side = &again;
-	read_source_rows(&plain, &f, &space, CurrentMemoryContext);
+	read_rows_of_source(&plain, &f, &space, CurrentMemoryContext);
 	plain.unique = true; /* The ids have already been counted. */
 	finish_side(&plain, &builder, &space, &again);
 	return again.set;

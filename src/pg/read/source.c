@@ -35,7 +35,7 @@
  * Appends a column unless it was appended before, because one column may be both id and coordinate.
  */
 static void
-append_column(StringInfo sql, TupleDesc desc, AttrNumber attno, Bitmapset **appended)
+append_column_to_select(StringInfo sql, TupleDesc desc, AttrNumber attno, Bitmapset **appended)
 {
 	if (bms_is_member(attno, *appended))
 		return;
@@ -46,30 +46,31 @@ append_column(StringInfo sql, TupleDesc desc, AttrNumber attno, Bitmapset **appe
 
 /* Appends the columns that the receiver will look for, each once. */
 static void
-append_columns(StringInfo sql, TupleDesc desc, const rb_source *source)
+append_columns_to_select(StringInfo sql, TupleDesc desc, const rb_source *source)
 {
 	rb_columns columns;
 	Bitmapset *appended = NULL;
 
 	rb_columns_find(&columns, desc, source);
 	if (columns.id.attno != 0)
-		append_column(sql, desc, columns.id.attno, &appended);
+		append_column_to_select(sql, desc, columns.id.attno, &appended);
 	/* Append the id column even if there is an object column: it is not used, but it must exist. */
 	if (source->id_name != NULL && source->object_name != NULL)
-		append_column(sql, desc, rb_column_named(desc, source->id_name, source).attno, &appended);
+		append_column_to_select(sql, desc, rb_column_named(desc, source->id_name, source).attno,
+								&appended);
 	for (int i = 0; i < columns.nkeys; i++)
-		append_column(sql, desc, columns.key[i].attno, &appended);
+		append_column_to_select(sql, desc, columns.key[i].attno, &appended);
 	if (columns.beside.attno != 0)
-		append_column(sql, desc, columns.beside.attno, &appended);
+		append_column_to_select(sql, desc, columns.beside.attno, &appended);
 	if (columns.geom.attno != 0)
-		append_column(sql, desc, columns.geom.attno, &appended);
+		append_column_to_select(sql, desc, columns.geom.attno, &appended);
 	for (int i = 0; i < columns.width; i++)
-		append_column(sql, desc, columns.coord[i].attno, &appended);
+		append_column_to_select(sql, desc, columns.coord[i].attno, &appended);
 }
 
 /* Uses the primary key as the id if it is a single integer column. */
 static void
-use_primary_key(rb_source *source, Relation rel)
+use_primary_key_as_id(rb_source *source, Relation rel)
 {
 	List *key = rb_primary_key(rel);
 	Form_pg_attribute att;
@@ -84,7 +85,7 @@ use_primary_key(rb_source *source, Relation rel)
 }
 
 static bool
-is_unique(const rb_source *source, Relation rel)
+is_id_column_unique(const rb_source *source, Relation rel)
 {
 	const char *name = source->id_name == NULL ? "id" : source->id_name;
 	AttrNumber attno = get_attnum(RelationGetRelid(rel), name);
@@ -107,13 +108,13 @@ rb_source_table(rb_source *source, Oid relid)
 	if (source->keys != NULL)
 		rb_keys_find(source->keys, rel, source);
 	else if (source->id_name == NULL && source->object_name == NULL)
-		use_primary_key(source, rel);
+		use_primary_key_as_id(source, rel);
 	plain = rb_table_refusal(rel) == NULL;
 	/* If only the planner rules it out to read the pages, an extension supplies the rows. */
 	external = plain && rb_plan_refusal(rel, true) != NULL;
 	source->heap = plain && !external ? relid : InvalidOid;
 	/* Indexes do not cover rows that an extension supplies. */
-	source->unique = !external && is_unique(source, rel);
+	source->unique = !external && is_id_column_unique(source, rel);
 
 	initStringInfo(&sql);
 	appendStringInfoString(&sql, "SELECT ");
@@ -122,7 +123,7 @@ rb_source_table(rb_source *source, Oid relid)
 		pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK)
 		appendStringInfoChar(&sql, '*');
 	else
-		append_columns(&sql, RelationGetDescr(rel), source);
+		append_columns_to_select(&sql, RelationGetDescr(rel), source);
 	appendStringInfo(&sql, " FROM %s",
 					 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
 												RelationGetRelationName(rel)));
@@ -143,7 +144,7 @@ typedef struct query_check
  * Makes the position of an error relative to this query text instead of the surrounding statement.
  */
 static void
-locate_error(void *arg)
+locate_error_in_query_text(void *arg)
 {
 	const query_check *check = arg;
 	int position = geterrposition();
@@ -158,7 +159,7 @@ locate_error(void *arg)
 }
 
 static void
-refuse_query(const query_check *check, int sqlstate, const char *detail)
+refuse_writing_query(const query_check *check, int sqlstate, const char *detail)
 {
 	ereport(ERROR, (errcode(sqlstate),
 					errmsg("%s: the %s query is not a single read-only SELECT",
@@ -169,7 +170,7 @@ refuse_query(const query_check *check, int sqlstate, const char *detail)
 
 /* Raises an error for anything that writes or locks, at any depth. */
 static bool
-refuse_writes(Node *node, void *arg)
+refuse_writes_in_query(Node *node, void *arg)
 {
 	const query_check *check = arg;
 
@@ -178,17 +179,18 @@ refuse_writes(Node *node, void *arg)
 	if (IsA(node, SelectStmt))
 	{
 		if (((SelectStmt *) node)->intoClause != NULL)
-			refuse_query(check, ERRCODE_FEATURE_NOT_SUPPORTED, "The query contains SELECT INTO.");
+			refuse_writing_query(check, ERRCODE_FEATURE_NOT_SUPPORTED,
+								 "The query contains SELECT INTO.");
 		if (((SelectStmt *) node)->lockingClause != NIL)
-			refuse_query(check, ERRCODE_FEATURE_NOT_SUPPORTED,
-						 "The query contains a locking clause (FOR UPDATE or FOR SHARE).");
+			refuse_writing_query(check, ERRCODE_FEATURE_NOT_SUPPORTED,
+								 "The query contains a locking clause (FOR UPDATE or FOR SHARE).");
 	}
 	else if (IsA(node, InsertStmt) || IsA(node, UpdateStmt) || IsA(node, DeleteStmt) ||
 			 rb_is_merge(node))
-		refuse_query(
+		refuse_writing_query(
 			check, ERRCODE_FEATURE_NOT_SUPPORTED,
 			psprintf("The query contains %s in WITH.", GetCommandTagName(CreateCommandTag(node))));
-	return raw_expression_tree_walker(node, refuse_writes, arg);
+	return raw_expression_tree_walker(node, refuse_writes_in_query, arg);
 }
 
 /*
@@ -196,7 +198,7 @@ refuse_writes(Node *node, void *arg)
  * syntax error.
  */
 static void
-refuse_table(const query_check *check)
+refuse_table_name_as_query(const query_check *check)
 {
 	List *names;
 
@@ -229,23 +231,24 @@ rb_source_query(rb_source *source, const char *text)
 	source->rel = NULL;
 	source->rows = 0;
 
-	refuse_table(&check);
-	context.callback = locate_error;
+	refuse_table_name_as_query(&check);
+	context.callback = locate_error_in_query_text;
 	context.arg = &check;
 	context.previous = error_context_stack;
 	error_context_stack = &context;
 
 	statements = pg_parse_query(text);
 	if (statements == NIL)
-		refuse_query(&check, ERRCODE_SYNTAX_ERROR, "The query is empty.");
+		refuse_writing_query(&check, ERRCODE_SYNTAX_ERROR, "The query is empty.");
 	if (list_length(statements) > 1)
-		refuse_query(&check, ERRCODE_SYNTAX_ERROR,
-					 psprintf("The query has %d statements.", list_length(statements)));
+		refuse_writing_query(&check, ERRCODE_SYNTAX_ERROR,
+							 psprintf("The query has %d statements.", list_length(statements)));
 	statement = linitial_node(RawStmt, statements)->stmt;
 	if (!IsA(statement, SelectStmt))
-		refuse_query(&check, ERRCODE_FEATURE_NOT_SUPPORTED,
-					 psprintf("The query is %s.", GetCommandTagName(CreateCommandTag(statement))));
-	refuse_writes(statement, &check);
+		refuse_writing_query(
+			&check, ERRCODE_FEATURE_NOT_SUPPORTED,
+			psprintf("The query is %s.", GetCommandTagName(CreateCommandTag(statement))));
+	refuse_writes_in_query(statement, &check);
 
 	error_context_stack = context.previous;
 }

@@ -74,7 +74,7 @@ typedef struct object
 
 /* Makes room for one more box. */
 static void
-grow_box_arrays(box_receiver *r)
+grow_arrays_of_sample(box_receiver *r)
 {
 	rb_error error;
 	rb_status status = rb_grow_array(r->memory, (void **) &r->box, &r->box_cap, r->n + 1,
@@ -89,7 +89,7 @@ grow_box_arrays(box_receiver *r)
 
 /* Creates the hash table of objects. */
 static void
-open_objects(box_receiver *r)
+open_table_of_objects(box_receiver *r)
 {
 	HASHCTL control;
 
@@ -103,7 +103,7 @@ open_objects(box_receiver *r)
 
 /* Removes the objects whose hash is no longer selected, and renumbers the others. */
 static void
-drop_objects(box_receiver *r)
+drop_unselected_objects(box_receiver *r)
 {
 	HASH_SEQ_STATUS scan;
 	object *o;
@@ -128,14 +128,14 @@ drop_objects(box_receiver *r)
 
 /* Drops half of the sample. */
 static void
-halve_sample(box_receiver *r)
+halve_sample_of_boxes(box_receiver *r)
 {
 	size_t n = 0;
 
 	r->bound /= 2;
 	r->bytes /= 2;
 	if (r->objects != NULL && r->n > 0)
-		drop_objects(r);
+		drop_unselected_objects(r);
 	for (size_t i = 0; i < r->n; i++)
 		if (r->hash[i] < r->bound)
 		{
@@ -147,7 +147,7 @@ halve_sample(box_receiver *r)
 
 /* Appends a box, or extends the box of the row's object. */
 static void
-add_box(box_receiver *r, uint32 hash, int64 id, const double low[3], const double high[3])
+add_box_to_sample(box_receiver *r, uint32 hash, int64 id, const double low[3], const double high[3])
 {
 	bool found = false;
 	object *o = NULL;
@@ -161,7 +161,7 @@ add_box(box_receiver *r, uint32 hash, int64 id, const double low[3], const doubl
 		rb_box_add(to, to + 3, low, high);
 		return;
 	}
-	grow_box_arrays(r);
+	grow_arrays_of_sample(r);
 	if (o != NULL)
 		o->number = r->n;
 	to = r->box + 6 * r->n;
@@ -169,14 +169,14 @@ add_box(box_receiver *r, uint32 hash, int64 id, const double low[3], const doubl
 	memcpy(to + 3, high, 3 * sizeof(double));
 	r->hash[r->n++] = hash;
 	while (r->n > r->wanted || r->bytes > BYTES)
-		halve_sample(r);
+		halve_sample_of_boxes(r);
 }
 
 /* ---- rows ---- */
 
 /* Returns a hash that is independent of the hashes of other seeds. */
 static uint32
-hash_of(const box_receiver *r, uint64 what)
+hash_with_seed(const box_receiver *r, uint64 what)
 {
 	return (
 		uint32) (rb_splitmix(rb_splitmix(what) + (r->seed + 1) * UINT64CONST(0x9e3779b97f4a7c15)) >>
@@ -185,7 +185,7 @@ hash_of(const box_receiver *r, uint64 what)
 
 /* Returns the stored size of a geometry or cube in bytes, or 0 for other objects. */
 static uint64
-value_bytes(const box_receiver *r, TupleTableSlot *slot)
+stored_bytes_of_value(const box_receiver *r, TupleTableSlot *slot)
 {
 	const rb_columns *columns = &r->rows->columns;
 	const int i = columns->geom.attno - 1;
@@ -201,7 +201,7 @@ value_bytes(const box_receiver *r, TupleTableSlot *slot)
  * If the row has no location, returns a hash of its number.
  */
 static uint32
-hash_of_row(box_receiver *r, TupleTableSlot *slot)
+hash_of_row_location(box_receiver *r, TupleTableSlot *slot)
 {
 	const ItemPointer at = &slot->tts_tid;
 	uint64 place = ++r->seen;
@@ -209,16 +209,16 @@ hash_of_row(box_receiver *r, TupleTableSlot *slot)
 	if (ItemPointerIsValid(at))
 		place = ((uint64) ItemPointerGetBlockNumber(at) << 16 | ItemPointerGetOffsetNumber(at)) ^
 				rb_splitmix(slot->tts_tableOid);
-	return hash_of(r, place);
+	return hash_with_seed(r, place);
 }
 
 /* Adds the box of a row to the sample. */
 static bool
-receive_row_box(TupleTableSlot *slot, DestReceiver *self)
+receive_box_of_sampled_row(TupleTableSlot *slot, DestReceiver *self)
 {
 	box_receiver *r = (box_receiver *) self;
 	const rb_builder *b = &r->builder;
-	uint32 hash = hash_of_row(r, slot);
+	uint32 hash = hash_of_row_location(r, slot);
 	double low[3], high[3];
 	int64 id;
 
@@ -230,19 +230,19 @@ receive_row_box(TupleTableSlot *slot, DestReceiver *self)
 	if (b->nrows == 0)
 		return true;
 	id = b->ids[0];
-	r->bytes += value_bytes(r, slot);
+	r->bytes += stored_bytes_of_value(r, slot);
 	if (r->objects != NULL)
-		hash = hash_of(r, (uint64) id);
+		hash = hash_with_seed(r, (uint64) id);
 	if (hash >= r->bound)
 		return true;
 	rb_parts_box(b->kind, b->coords, 0, b->nparts, low, high);
-	add_box(r, hash, id, low, high);
+	add_box_to_sample(r, hash, id, low, high);
 	return true;
 }
 
 /* Prepares the builder of the rows. */
 static void
-start_box_receiver(DestReceiver *self, int operation, TupleDesc desc)
+start_sampling_receiver(DestReceiver *self, int operation, TupleDesc desc)
 {
 	box_receiver *r = (box_receiver *) self;
 
@@ -253,20 +253,20 @@ start_box_receiver(DestReceiver *self, int operation, TupleDesc desc)
 }
 
 static void
-end_receiver(DestReceiver *self)
+end_sampling_receiver(DestReceiver *self)
 {
 }
 
 /* Initializes the receiver of a sample. */
 static void
-begin_receiver(box_receiver *r, rb_source *source, rb_space *space, rb_memory *memory, uint32 seed,
-			   size_t wanted)
+begin_sampling_receiver(box_receiver *r, rb_source *source, rb_space *space, rb_memory *memory,
+						uint32 seed, size_t wanted)
 {
 	memset(r, 0, sizeof *r);
-	r->pub.receiveSlot = receive_row_box;
-	r->pub.rStartup = start_box_receiver;
-	r->pub.rShutdown = end_receiver;
-	r->pub.rDestroy = end_receiver;
+	r->pub.receiveSlot = receive_box_of_sampled_row;
+	r->pub.rStartup = start_sampling_receiver;
+	r->pub.rShutdown = end_sampling_receiver;
+	r->pub.rDestroy = end_sampling_receiver;
 	r->pub.mydest = DestTuplestore; /* Any destination that keeps its rows */
 	r->source = source;
 	r->space = space;
@@ -276,12 +276,12 @@ begin_receiver(box_receiver *r, rb_source *source, rb_space *space, rb_memory *m
 	r->seed = seed;
 	r->rows = rb_receiver_create(source, &r->builder, space);
 	if (source->object_name != NULL)
-		open_objects(r);
+		open_table_of_objects(r);
 }
 
 /* Returns the declared number of dimensions of a geometry column, or 0 if any is allowed. */
 static int
-declared_dims(const box_receiver *r)
+declared_dims_of_column(const box_receiver *r)
 {
 	const rb_columns *columns = &r->rows->columns;
 	int32 typmod = -1;
@@ -297,16 +297,16 @@ declared_dims(const box_receiver *r)
  * or 0.
  */
 static int
-find_dims(const box_receiver *r)
+find_dims_of_sample(const box_receiver *r)
 {
 	if (r->n > 0 || r->source->kind != RB_BOX3)
 		return rb_kind_dims(r->builder.kind);
-	return r->space->dims != 0 ? r->space->dims : declared_dims(r);
+	return r->space->dims != 0 ? r->space->dims : declared_dims_of_column(r);
 }
 
 /* Converts the sampled boxes into a set, in the same array. */
 static void
-finish_sample(box_receiver *r, double share, rb_box_sample *sample)
+finish_sample_as_set(box_receiver *r, double share, rb_box_sample *sample)
 {
 	const int kept = sample->flat ? 2 : rb_kind_dims(r->builder.kind);
 
@@ -314,7 +314,7 @@ finish_sample(box_receiver *r, double share, rb_box_sample *sample)
 		for (int k = 0; k < 2; k++)
 			memmove(r->box + (2 * i + (size_t) k) * (size_t) kept, r->box + 6 * i + 3 * (size_t) k,
 					(size_t) kept * sizeof(double));
-	sample->dims = find_dims(r);
+	sample->dims = find_dims_of_sample(r);
 	sample->set = (rb_set){.kind = kept == 2 ? RB_BOX2 : RB_BOX3,
 						   .nparts = (uint32) r->n,
 						   .nrows = (uint32) r->n,
@@ -333,7 +333,7 @@ finish_sample(box_receiver *r, double share, rb_box_sample *sample)
  * its own.
  */
 static bool
-count_pages(Relation rel, double *pages)
+count_pages_of_children(Relation rel, double *pages)
 {
 	ListCell *lc;
 
@@ -356,7 +356,7 @@ count_pages(Relation rel, double *pages)
 
 /* Returns the share of the pages that is to be read. */
 static double
-share_of_pages(const rb_source *source, size_t wanted)
+fraction_of_pages_to_read(const rb_source *source, size_t wanted)
 {
 	const char kind = source->rel->rd_rel->relkind;
 	const double most = (double) wanted / ROWS_OF_A_PAGE;
@@ -368,7 +368,8 @@ share_of_pages(const rb_source *source, size_t wanted)
 	if (source->object_name != NULL ||
 		(kind != RELKIND_RELATION && kind != RELKIND_MATVIEW &&
 		 kind != RELKIND_PARTITIONED_TABLE) ||
-		!count_pages(source->rel, &pages) || pages <= most || !rb_rows_are_on_pages(source->rel))
+		!count_pages_of_children(source->rel, &pages) || pages <= most ||
+		!rb_rows_are_on_pages(source->rel))
 		return 1;
 	return most / pages;
 }
@@ -378,14 +379,14 @@ rb_box_sample_read(rb_source *source, rb_space *space, rb_memory *memory, uint32
 				   rb_box_sample *sample)
 {
 	const char *sql = source->sql;
-	double share = source->rel != NULL ? share_of_pages(source, sample->wanted) : 1;
+	double share = source->rel != NULL ? fraction_of_pages_to_read(source, sample->wanted) : 1;
 	box_receiver *r = palloc(sizeof *r);
 
-	begin_receiver(r, source, space, memory, seed, sample->wanted);
+	begin_sampling_receiver(r, source, space, memory, seed, sample->wanted);
 	if (share < 1)
 		source->sql = psprintf("%s TABLESAMPLE pg_catalog.system (%.17g) REPEATABLE (%u)", sql,
 							   100 * share, seed);
 	rb_run_source(source, &r->pub);
 	source->sql = sql;
-	finish_sample(r, share, sample);
+	finish_sample_as_set(r, share, sample);
 }

@@ -228,7 +228,7 @@ redblue_geometry_tiles_of(PG_FUNCTION_ARGS)
  * the geometries are disjoint, too.
  */
 static bool
-is_apart(const rb_geometry_header *red, const rb_geometry_header *blue)
+are_stored_boxes_disjoint(const rb_geometry_header *red, const rb_geometry_header *blue)
 {
 	if (!red->has_box || !blue->has_box || !red->has_z || !blue->has_z)
 		return false;
@@ -246,7 +246,7 @@ typedef struct solid_test
 
 /* Finds the position of red relative to blue on the helper thread. */
 static rb_status
-find_position(void *arg)
+find_position_by_helper(void *arg)
 {
 	solid_test *q = arg;
 	rb_pairwise *p = q->pairwise;
@@ -283,7 +283,7 @@ raise_pairwise_failure(const rb_pairwise *p, rb_status status)
 
 /* Finds the position. Returns false if either geometry is empty. */
 static bool
-ask_position(FunctionCallInfo fcinfo, const char *function, int *position)
+find_position_of_geometries(FunctionCallInfo fcinfo, const char *function, int *position)
 {
 	rb_pairwise *p = rb_pairwise_begin(fcinfo, function);
 	const rb_operand *red = rb_pairwise_operand(p, 0), *blue = rb_pairwise_operand(p, 1);
@@ -292,13 +292,14 @@ ask_position(FunctionCallInfo fcinfo, const char *function, int *position)
 
 	*position = RB_LIES_OUTSIDE;
 	/* Only a nonempty geometry has a box. */
-	if (is_apart(&red->header, &blue->header))
+	if (are_stored_boxes_disjoint(&red->header, &blue->header))
 		return true;
 	rb_pairwise_read_placed(fcinfo, p, 0, true);
 	rb_pairwise_read_placed(fcinfo, p, 1, false);
 	if (red->set == NULL || blue->set == NULL)
 		return false;
-	status = rb_pairwise_work(p, (uint64) red->set->nparts + blue->set->nparts, find_position, &q);
+	status = rb_pairwise_work(p, (uint64) red->set->nparts + blue->set->nparts,
+							  find_position_by_helper, &q);
 	if (status != RB_OK)
 		raise_pairwise_failure(p, status);
 	*position = q.position;
@@ -312,7 +313,8 @@ redblue_geometry_inside(PG_FUNCTION_ARGS)
 {
 	int position;
 
-	PG_RETURN_BOOL(ask_position(fcinfo, "redblue_inside", &position) && position == RB_LIES_INSIDE);
+	PG_RETURN_BOOL(find_position_of_geometries(fcinfo, "redblue_inside", &position) &&
+				   position == RB_LIES_INSIDE);
 }
 
 PG_FUNCTION_INFO_V1(redblue_geometry_position);
@@ -327,7 +329,7 @@ redblue_geometry_position(PG_FUNCTION_ARGS)
 										[RB_LIES_EQUAL] = "equal"};
 	int position;
 
-	if (!ask_position(fcinfo, "redblue_position", &position))
+	if (!find_position_of_geometries(fcinfo, "redblue_position", &position))
 		PG_RETURN_NULL();
 	PG_RETURN_TEXT_P(cstring_to_text(texts[position]));
 }

@@ -92,7 +92,7 @@ redblue_geometry_reach(PG_FUNCTION_ARGS)
 
 /* Returns the operator of this name between two geometries, in the schema of their type. */
 static Oid
-operator_of(Oid type, const char *name)
+operator_between_geometries(Oid type, const char *name)
 {
 	HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
 	Oid schema, op;
@@ -108,13 +108,13 @@ operator_of(Oid type, const char *name)
 
 /* Returns the operator that an index of this operator family supports. */
 static Oid
-operator_in(Oid type, Oid family)
+operator_in_family(Oid type, Oid family)
 {
 	static const char *const names[] = {"&&&", "&&"};
 
 	for (int i = 0; i < (int) lengthof(names); i++)
 	{
-		Oid op = operator_of(type, names[i]);
+		Oid op = operator_between_geometries(type, names[i]);
 
 		if (OidIsValid(op) && op_in_opfamily(op, family))
 			return op;
@@ -124,7 +124,7 @@ operator_in(Oid type, Oid family)
 
 /* Returns redblue_reach in the schema of the calling function. */
 static Oid
-reach_of(Oid function, Oid type)
+find_reach_function(Oid function, Oid type)
 {
 	Oid schema = get_func_namespace(function);
 	Oid arguments[2] = {type, FLOAT8OID};
@@ -137,7 +137,7 @@ reach_of(Oid function, Oid type)
 
 /* Returns the index condition of a call, or NIL if it has none. */
 static List *
-index_condition(SupportRequestIndexCondition *request)
+make_index_condition(SupportRequestIndexCondition *request)
 {
 	FuncExpr *call = (FuncExpr *) request->node;
 	Node *column, *other, *distance;
@@ -157,8 +157,8 @@ index_condition(SupportRequestIndexCondition *request)
 		!is_pseudo_constant_for_index(request->root, other, request->index) ||
 		!is_pseudo_constant_for_index(request->root, distance, request->index))
 		return NIL;
-	op = operator_in(type, request->opfamily);
-	reach = reach_of(request->funcid, type);
+	op = operator_in_family(type, request->opfamily);
+	reach = find_reach_function(request->funcid, type);
 	if (!OidIsValid(op) || !OidIsValid(reach))
 		return NIL;
 	box = (Expr *) makeFuncExpr(reach, type, list_make2(other, distance), InvalidOid, InvalidOid,
@@ -211,7 +211,7 @@ find_plain_column(PlannerInfo *root, Node *node, expected *e, int i, int *relid)
 
 /* Estimates the pairs from samples of both tables, or returns a cached estimate. */
 static bool
-expect_pairs(expected *e)
+expect_pairs_of_columns(expected *e)
 {
 	rb_geometry_column column[2];
 
@@ -266,7 +266,7 @@ sampled_selectivity(SupportRequestSelectivity *request)
 		if (!e.distant)
 			e.distance = 0;
 	}
-	if (!expect_pairs(&e))
+	if (!expect_pairs_of_columns(&e))
 		return false;
 	/* A sample without pairs does not prove that there are none. */
 	e.pairs = Max(e.pairs, 1);
@@ -285,7 +285,7 @@ sampled_selectivity(SupportRequestSelectivity *request)
  * count only such contacts.
  */
 static bool
-is_inside(Oid function)
+is_call_of_inside(Oid function)
 {
 	FmgrInfo info;
 
@@ -295,7 +295,7 @@ is_inside(Oid function)
 
 /* Estimates the selectivity, if necessary from that of overlapping boxes. */
 static bool
-estimate_selectivity(SupportRequestSelectivity *request)
+estimate_selectivity_of_call(SupportRequestSelectivity *request)
 {
 	Oid type;
 	Oid op;
@@ -303,11 +303,11 @@ estimate_selectivity(SupportRequestSelectivity *request)
 
 	if (list_length(request->args) < 2)
 		return false;
-	if (!is_inside(request->funcid) && sampled_selectivity(request))
+	if (!is_call_of_inside(request->funcid) && sampled_selectivity(request))
 		return true;
 	type = exprType(linitial(request->args));
 	two = list_make2(linitial(request->args), lsecond(request->args));
-	op = operator_of(type, "&&&");
+	op = operator_between_geometries(type, "&&&");
 	if (!OidIsValid(op))
 		return false;
 	if (request->is_join)
@@ -328,7 +328,7 @@ estimate_selectivity(SupportRequestSelectivity *request)
 
 /* Returns the average size of a geometry in bytes, or 0 if unknown. */
 static double
-width_of(PlannerInfo *root, Node *geometry)
+average_width_of_geometry(PlannerInfo *root, Node *geometry)
 {
 	List *columns = pull_var_clause(geometry, PVC_RECURSE_PLACEHOLDERS | PVC_RECURSE_AGGREGATES |
 												  PVC_RECURSE_WINDOWFUNCS);
@@ -356,7 +356,7 @@ width_of(PlannerInfo *root, Node *geometry)
  * applies, if their size is unknown or they are stored in TOAST.
  */
 static bool
-estimate_cost(SupportRequestCost *request)
+estimate_cost_of_function(SupportRequestCost *request)
 {
 	const FuncExpr *call = (const FuncExpr *) request->node;
 	double bytes = 0;
@@ -366,7 +366,7 @@ estimate_cost(SupportRequestCost *request)
 		return false;
 	for (int i = 0; i < 2; i++)
 	{
-		const double width = width_of(request->root, list_nth(call->args, i));
+		const double width = average_width_of_geometry(request->root, list_nth(call->args, i));
 
 		if (width < LEAST_BYTES)
 			return false;
@@ -385,11 +385,12 @@ redblue_geometry_support(PG_FUNCTION_ARGS)
 	Node *request = (Node *) PG_GETARG_POINTER(0);
 
 	if (IsA(request, SupportRequestIndexCondition))
-		PG_RETURN_POINTER(index_condition((SupportRequestIndexCondition *) request));
+		PG_RETURN_POINTER(make_index_condition((SupportRequestIndexCondition *) request));
 	if (IsA(request, SupportRequestSelectivity) &&
-		estimate_selectivity((SupportRequestSelectivity *) request))
+		estimate_selectivity_of_call((SupportRequestSelectivity *) request))
 		PG_RETURN_POINTER(request);
-	if (IsA(request, SupportRequestCost) && estimate_cost((SupportRequestCost *) request))
+	if (IsA(request, SupportRequestCost) &&
+		estimate_cost_of_function((SupportRequestCost *) request))
 		PG_RETURN_POINTER(request);
 	PG_RETURN_POINTER(NULL);
 }

@@ -39,7 +39,7 @@ static const char *const argument_names[3] = {"the first geometry", "the second 
 
 /* Frees the set of a value, after the trees and rows that refer to it. */
 static void
-free_set(rb_pairwise *p, rb_operand *o)
+free_set_of_operand(rb_pairwise *p, rb_operand *o)
 {
 	rb_position_forget(p->memory, &o->placed);
 	rb_row_cache_free(p->memory, &o->two);
@@ -48,15 +48,15 @@ free_set(rb_pairwise *p, rb_operand *o)
 
 /* Discards everything that is cached about a value. */
 static void
-forget_value(rb_pairwise *p, rb_operand *o)
+forget_cached_value(rb_pairwise *p, rb_operand *o)
 {
-	free_set(p, o);
+	free_set_of_operand(p, o);
 	o->known = o->header_known = false;
 }
 
 /* Ends the helper thread and frees the operands. */
 static void
-close_pairwise(void *arg)
+close_pairwise_state(void *arg)
 {
 	rb_pairwise *p = arg;
 
@@ -69,7 +69,7 @@ close_pairwise(void *arg)
 	for (int i = 0; i < 2; i++)
 	{
 		for (int k = 0; k < p->argument[i].n; k++)
-			forget_value(p, p->argument[i].operand[k]);
+			forget_cached_value(p, p->argument[i].operand[k]);
 		p->argument[i].n = 0;
 		rb_builder_free(&p->argument[i].builder);
 	}
@@ -80,7 +80,7 @@ close_pairwise(void *arg)
 
 /* Returns the state of a call site, created by its first call. */
 static rb_pairwise *
-open_pairwise(FunctionCallInfo fcinfo, const char *function)
+open_pairwise_state(FunctionCallInfo fcinfo, const char *function)
 {
 	rb_pairwise *p = fcinfo->flinfo->fn_extra;
 
@@ -92,14 +92,14 @@ open_pairwise(FunctionCallInfo fcinfo, const char *function)
 	p->memory = rb_memory_open(function, (uint64) rb_setting_memory_limit * 1024);
 	for (int i = 0; i < 2; i++)
 		rb_builder_init(&p->argument[i].builder, p->memory, RB_TRIANGLE3);
-	rb_cleanup_register(&p->open, p->context, close_pairwise, p);
+	rb_cleanup_register(&p->open, p->context, close_pairwise_state, p);
 	fcinfo->flinfo->fn_extra = p;
 	return p;
 }
 
 /* Hashes some bytes of the value, which differ for most different values. */
 static uint32
-hash_value(const struct varlena *value)
+hash_operand_value(const struct varlena *value)
 {
 	const Size size = VARSIZE_ANY(value);
 	const unsigned char *bytes = (const unsigned char *) value;
@@ -112,11 +112,11 @@ hash_value(const struct varlena *value)
 
 /* Frees the last operand of an argument's cache. */
 static void
-drop_last_operand(rb_pairwise *p, rb_operand_cache *a)
+drop_last_cached_operand(rb_pairwise *p, rb_operand_cache *a)
 {
 	rb_operand *o = a->operand[--a->n];
 
-	forget_value(p, o);
+	forget_cached_value(p, o);
 	p->stored -= o->stored_cap;
 	if (o->stored != NULL)
 		pfree(o->stored);
@@ -128,7 +128,7 @@ drop_last_operand(rb_pairwise *p, rb_operand_cache *a)
  * values being compared.
  */
 static void
-drop_old(rb_pairwise *p)
+drop_old_cached_operands(rb_pairwise *p)
 {
 	const uint64 most = Min(MOST_BYTES, (uint64) rb_setting_memory_limit * 1024 / SHARE);
 
@@ -138,12 +138,12 @@ drop_old(rb_pairwise *p)
 
 		if (a->n < 2)
 			break;
-		drop_last_operand(p, a);
+		drop_last_cached_operand(p, a);
 	}
 }
 
 static void
-move_to_front(rb_operand_cache *a, int i, rb_operand *o, uint32 hash)
+move_operand_to_front(rb_operand_cache *a, int i, rb_operand *o, uint32 hash)
 {
 	memmove(&a->operand[1], &a->operand[0], (size_t) i * sizeof a->operand[0]);
 	memmove(&a->hash[1], &a->hash[0], (size_t) i * sizeof a->hash[0]);
@@ -153,7 +153,7 @@ move_to_front(rb_operand_cache *a, int i, rb_operand *o, uint32 hash)
 
 /* Stores a value in place of the previous one. */
 static void
-store_value(rb_pairwise *p, rb_operand *o, const struct varlena *value)
+store_value_in_operand(rb_pairwise *p, rb_operand *o, const struct varlena *value)
 {
 	const Size size = VARSIZE_ANY(value);
 
@@ -173,7 +173,7 @@ store_value(rb_pairwise *p, rb_operand *o, const struct varlena *value)
 
 /* Moves the value of this call to the front of its argument's cache. */
 static void
-find_value(rb_pairwise *p, int side, struct varlena *value)
+find_cached_operand(rb_pairwise *p, int side, struct varlena *value)
 {
 	rb_operand_cache *a = &p->argument[side];
 	struct varlena *bytes = NULL;
@@ -184,7 +184,7 @@ find_value(rb_pairwise *p, int side, struct varlena *value)
 	/* A pointer to a value in memory does not identify the value, so compare the bytes. */
 	if (VARATT_IS_EXTERNAL(value) && !VARATT_IS_EXTERNAL_ONDISK(value))
 		value = bytes = detoast_attr(value);
-	hash = hash_value(value);
+	hash = hash_operand_value(value);
 	for (i = 0; i < a->n; i++)
 	{
 		o = a->operand[i];
@@ -193,7 +193,7 @@ find_value(rb_pairwise *p, int side, struct varlena *value)
 			continue;
 		o->bytes = bytes;
 		if (i > 0)
-			move_to_front(a, i, o, hash);
+			move_operand_to_front(a, i, o, hash);
 		return;
 	}
 	/* Reuse the oldest entry, or create a new one. */
@@ -201,7 +201,7 @@ find_value(rb_pairwise *p, int side, struct varlena *value)
 	{
 		i = a->n - 1;
 		o = a->operand[i];
-		forget_value(p, o);
+		forget_cached_value(p, o);
 	}
 	else
 	{
@@ -210,13 +210,13 @@ find_value(rb_pairwise *p, int side, struct varlena *value)
 		i = a->n++;
 	}
 	o->stored_size = 0;
-	store_value(p, o, value);
+	store_value_in_operand(p, o, value);
 	o->bytes = bytes;
-	move_to_front(a, i, o, hash);
+	move_operand_to_front(a, i, o, hash);
 }
 
 static struct varlena *
-bytes_of(rb_operand *o)
+bytes_of_operand(rb_operand *o)
 {
 	if (o->bytes == NULL)
 		o->bytes = pg_detoast_datum_packed(o->stored);
@@ -233,7 +233,7 @@ read_operand_header(rb_operand *o)
 
 	if (o->header_known)
 		return;
-	bytes = bytes_of(o);
+	bytes = bytes_of_operand(o);
 	if (rb_geometry_read_header((const uint8_t *) VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes),
 								&o->header) != RB_GEOMETRY_OK)
 		memset(&o->header, 0, sizeof o->header);
@@ -243,7 +243,7 @@ read_operand_header(rb_operand *o)
 
 /* Returns the argument's builder, empty and of this kind. */
 static rb_builder *
-begin_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind)
+begin_parts_of_operand(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind)
 {
 	rb_builder *b = &p->argument[side].builder;
 
@@ -257,14 +257,15 @@ begin_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind)
 
 /* Decodes the value into the builder, as a single row if it has any part. */
 static void
-read_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind, bool any_leaf,
-		   bool flat, rb_geometry_info *info)
+read_parts_of_operand(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind,
+					  bool any_leaf, bool flat, rb_geometry_info *info)
 {
-	rb_builder *b = begin_parts(fcinfo, p, side, kind);
+	rb_builder *b = begin_parts_of_operand(fcinfo, p, side, kind);
 
 	b->any_leaf = any_leaf;
 	b->flat = flat;
-	(void) rb_decode(&p->decoder, b, bytes_of(rb_pairwise_operand(p, side)), side, true, info);
+	(void) rb_decode(&p->decoder, b, bytes_of_operand(rb_pairwise_operand(p, side)), side, true,
+					 info);
 }
 
 /*
@@ -272,7 +273,7 @@ read_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind, bool
  * the builder's arrays.
  */
 static rb_status
-make_set(rb_pairwise *p, rb_builder *b, const rb_set **set, rb_error *error)
+make_set_of_operand(rb_pairwise *p, rb_builder *b, const rb_set **set, rb_error *error)
 {
 	rb_set arrays = {.kind = b->kind, .nparts = b->nparts, .nrows = 1};
 	const Size bytes = b->nparts * (Size) b->width * sizeof(double);
@@ -304,16 +305,16 @@ make_set(rb_pairwise *p, rb_builder *b, const rb_set **set, rb_error *error)
 
 /* Turns the contents of an argument's builder into the set of its value. */
 static void
-store_parts(rb_pairwise *p, int side)
+store_parts_as_set(rb_pairwise *p, int side)
 {
 	rb_operand *o = rb_pairwise_operand(p, side);
 	rb_builder *b = &p->argument[side].builder;
 	rb_error error;
 	rb_status status = RB_OK;
 
-	free_set(p, o);
+	free_set_of_operand(p, o);
 	if (b->nrows > 0)
-		status = make_set(p, b, &o->set, &error);
+		status = make_set_of_operand(p, b, &o->set, &error);
 	if (status != RB_OK)
 		rb_raise_of(p->decoder.function, "comparison", status, &error);
 	o->known = true;
@@ -321,7 +322,7 @@ store_parts(rb_pairwise *p, int side)
 
 /* Reads the triangles of an operand into a set, unless they are known. */
 static void
-read_set(FunctionCallInfo fcinfo, rb_pairwise *p, int side, bool flat)
+read_set_of_operand(FunctionCallInfo fcinfo, rb_pairwise *p, int side, bool flat)
 {
 	rb_operand *o = rb_pairwise_operand(p, side);
 	rb_geometry_info info;
@@ -329,11 +330,11 @@ read_set(FunctionCallInfo fcinfo, rb_pairwise *p, int side, bool flat)
 	if (o->known && o->flat == flat)
 		return;
 	o->known = false;
-	read_parts(fcinfo, p, side, RB_TRIANGLE3, true, flat, &info);
+	read_parts_of_operand(fcinfo, p, side, RB_TRIANGLE3, true, flat, &info);
 	o->header.srid = info.srid;
 	o->header.has_z = info.has_z;
 	o->flat = flat;
-	store_parts(p, side);
+	store_parts_as_set(p, side);
 }
 
 void
@@ -345,19 +346,19 @@ rb_pairwise_read_placed(FunctionCallInfo fcinfo, rb_pairwise *p, int side, bool 
 
 	if (o->known)
 		return;
-	b = begin_parts(fcinfo, p, side, RB_TRIANGLE3);
+	b = begin_parts_of_operand(fcinfo, p, side, RB_TRIANGLE3);
 	b->any_leaf = b->flat = false;
 	if (any_kind)
-		(void) rb_decode_placed(&p->decoder, (rb_builder *const[]){b, b, b}, bytes_of(o), side,
-								true, &info);
+		(void) rb_decode_placed(&p->decoder, (rb_builder *const[]){b, b, b}, bytes_of_operand(o),
+								side, true, &info);
 	else
-		(void) rb_decode(&p->decoder, b, bytes_of(o), side, true, &info);
-	store_parts(p, side);
+		(void) rb_decode(&p->decoder, b, bytes_of_operand(o), side, true, &info);
+	store_parts_as_set(p, side);
 }
 
 /* Returns true if the stored boxes are farther apart than `reach`. */
 static bool
-boxes_apart(const rb_geometry_header *a, const rb_geometry_header *b, double reach)
+are_operand_boxes_apart(const rb_geometry_header *a, const rb_geometry_header *b, double reach)
 {
 	if (!a->has_box || !b->has_box)
 		return false;
@@ -370,7 +371,7 @@ boxes_apart(const rb_geometry_header *a, const rb_geometry_header *b, double rea
 
 /* Raises an ERROR if the SRIDs differ. */
 static void
-check_srids(const rb_pairwise *p, int32 red, int32 blue)
+check_srids_of_operands(const rb_pairwise *p, int32 red, int32 blue)
 {
 	if (red != blue)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -384,13 +385,13 @@ check_srids(const rb_pairwise *p, int32 red, int32 blue)
  * plane.
  */
 static void
-read_unknown(FunctionCallInfo fcinfo, rb_pairwise *p, int side)
+read_header_through_ewkb(FunctionCallInfo fcinfo, rb_pairwise *p, int side)
 {
 	rb_operand *o = rb_pairwise_operand(p, side);
 
 	if (o->header_known)
 		return;
-	read_set(fcinfo, p, side, true);
+	read_set_of_operand(fcinfo, p, side, true);
 	o->header_known = true;
 	/* Discard the set, because the caller may need it in space. */
 	o->known = false;
@@ -399,17 +400,18 @@ read_unknown(FunctionCallInfo fcinfo, rb_pairwise *p, int side)
 rb_pairwise *
 rb_pairwise_begin(FunctionCallInfo fcinfo, const char *function)
 {
-	rb_pairwise *p = open_pairwise(fcinfo, function);
+	rb_pairwise *p = open_pairwise_state(fcinfo, function);
 
 	for (int i = 0; i < 2; i++)
-		find_value(p, i, (struct varlena *) PG_GETARG_POINTER(i));
-	drop_old(p);
+		find_cached_operand(p, i, (struct varlena *) PG_GETARG_POINTER(i));
+	drop_old_cached_operands(p);
 	for (int i = 0; i < 2; i++)
 	{
 		read_operand_header(rb_pairwise_operand(p, i));
-		read_unknown(fcinfo, p, i);
+		read_header_through_ewkb(fcinfo, p, i);
 	}
-	check_srids(p, rb_pairwise_operand(p, 0)->header.srid, rb_pairwise_operand(p, 1)->header.srid);
+	check_srids_of_operands(p, rb_pairwise_operand(p, 0)->header.srid,
+							rb_pairwise_operand(p, 1)->header.srid);
 	return p;
 }
 
@@ -422,11 +424,11 @@ rb_pairwise_read(FunctionCallInfo fcinfo, const char *function, double reach,
 	bool flat;
 
 	*pairwise = p;
-	if (boxes_apart(&red->header, &blue->header, reach))
+	if (are_operand_boxes_apart(&red->header, &blue->header, reach))
 		return false;
 	flat = !red->header.has_z || !blue->header.has_z;
-	read_set(fcinfo, p, 0, flat);
-	read_set(fcinfo, p, 1, flat);
+	read_set_of_operand(fcinfo, p, 0, flat);
+	read_set_of_operand(fcinfo, p, 1, flat);
 	return red->set != NULL && blue->set != NULL;
 }
 
@@ -451,7 +453,7 @@ typedef struct pair_test
 
 /* Tests the pair of rows on the helper thread. */
 static rb_status
-compare_rows(void *arg)
+test_rows_of_operands(void *arg)
 {
 	pair_test *q = arg;
 	rb_pairwise *p = q->pairwise;
@@ -469,7 +471,7 @@ rb_pairwise_test(rb_pairwise *p, rb_predicate predicate, double distance, uint64
 
 	q.job.distance = distance;
 	q.job.nearest = 1;
-	status = rb_pairwise_work(p, (uint64) red->nparts + blue->nparts, compare_rows, &q);
+	status = rb_pairwise_work(p, (uint64) red->nparts + blue->nparts, test_rows_of_operands, &q);
 	if (status != RB_OK)
 		rb_raise_of(p->decoder.function, "comparison", status, &p->ctx.error);
 	*payload = q.payload;
@@ -523,18 +525,18 @@ rb_pairwise_curve(rb_pairwise *p)
 
 /* Reads the header of the only argument. */
 static rb_operand *
-read_one(FunctionCallInfo fcinfo, const char *function, rb_pairwise **pairwise)
+read_only_operand(FunctionCallInfo fcinfo, const char *function, rb_pairwise **pairwise)
 {
-	rb_pairwise *p = open_pairwise(fcinfo, function);
+	rb_pairwise *p = open_pairwise_state(fcinfo, function);
 	rb_operand *o;
 
 	*pairwise = p;
 	p->alone = true;
-	find_value(p, 0, (struct varlena *) PG_GETARG_POINTER(0));
-	drop_old(p);
+	find_cached_operand(p, 0, (struct varlena *) PG_GETARG_POINTER(0));
+	drop_old_cached_operands(p);
 	o = rb_pairwise_operand(p, 0);
 	read_operand_header(o);
-	read_unknown(fcinfo, p, 0);
+	read_header_through_ewkb(fcinfo, p, 0);
 	o->known = false;
 	return o;
 }
@@ -544,12 +546,12 @@ rb_pairwise_box(FunctionCallInfo fcinfo, const char *function, bool *has_z, int3
 				double *low, double *high)
 {
 	rb_pairwise *p;
-	rb_operand *o = read_one(fcinfo, function, &p);
+	rb_operand *o = read_only_operand(fcinfo, function, &p);
 	rb_geometry_info info;
 
 	*has_z = o->header.has_z;
 	*srid = o->header.srid;
-	read_parts(fcinfo, p, 0, *has_z ? RB_BOX3 : RB_BOX2, false, false, &info);
+	read_parts_of_operand(fcinfo, p, 0, *has_z ? RB_BOX3 : RB_BOX2, false, false, &info);
 	if (p->argument[0].builder.nparts == 0)
 		return false;
 	memcpy(low, p->argument[0].builder.coords, (2 + *has_z) * sizeof(double));
@@ -561,13 +563,13 @@ void
 rb_pairwise_read_faces(FunctionCallInfo fcinfo, const char *function, rb_pairwise_faces *faces)
 {
 	rb_pairwise *p;
-	rb_operand *o = read_one(fcinfo, function, &p);
+	rb_operand *o = read_only_operand(fcinfo, function, &p);
 	rb_builder *b = &p->argument[0].builder;
 	rb_geometry_info info;
 	uint32 last = 0, number = 0;
 
 	b->want_face_of = true;
-	read_parts(fcinfo, p, 0, RB_TRIANGLE3, false, !o->header.has_z, &info);
+	read_parts_of_operand(fcinfo, p, 0, RB_TRIANGLE3, false, !o->header.has_z, &info);
 	*faces = (rb_pairwise_faces){o->header.has_z, o->header.srid, b->nparts, b->coords, NULL};
 	faces->face =
 		MemoryContextAllocHuge(CurrentMemoryContext, (b->nparts + (Size) 1) * sizeof(uint32));

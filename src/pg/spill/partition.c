@@ -52,7 +52,7 @@ typedef struct tile_groups
 
 /* Computes the boxes of groups of tiles. */
 static void
-group_tiles(tile_groups *t)
+make_boxes_of_tile_groups(tile_groups *t)
 {
 	t->group = palloc((t->n / GROUP + 1) * sizeof *t->group);
 	for (uint32 i = 0; i < t->n; i++)
@@ -72,7 +72,7 @@ group_tiles(tile_groups *t)
  * none.
  */
 static uint32
-next_met(const tile_groups *t, uint32 from, const double *low, const double *reach)
+next_tile_that_row_meets(const tile_groups *t, uint32 from, const double *low, const double *reach)
 {
 	uint32 i = from;
 
@@ -92,8 +92,8 @@ next_met(const tile_groups *t, uint32 from, const double *low, const double *rea
 
 /* Computes the box of a row, with its upper corner moved up by the distance. */
 static void
-find_reach(const rb_spill *s, rb_kind kind, const double *coords, uint32 part, uint32 end,
-		   double low[3], double reach[3])
+find_row_box_with_reach(const rb_spill *s, rb_kind kind, const double *coords, uint32 part,
+						uint32 end, double low[3], double reach[3])
 {
 	rb_parts_box(kind, coords, part, end, low, reach);
 	for (int a = 0; a < 3; a++)
@@ -103,7 +103,7 @@ find_reach(const rb_spill *s, rb_kind kind, const double *coords, uint32 part, u
 /* ---- a sample ---- */
 
 static uint32
-sample_rows(const rb_spill *s, const rb_chunks *rows)
+count_rows_to_sample(const rb_spill *s, const rb_chunks *rows)
 {
 	const uint64 wanted = rb_memory_limit(s->ctx->memory) / BYTES_OF_A_SAMPLE;
 
@@ -112,7 +112,7 @@ sample_rows(const rb_spill *s, const rb_chunks *rows)
 
 /* Clips a box to the tile, because anything outside the tile must not influence the cuts. */
 static void
-clip_to_tile(const rb_spill_tile *tile, int dims, double *low, double *high)
+clip_box_to_tile(const rb_spill_tile *tile, int dims, double *low, double *high)
 {
 	for (int a = 0; a < dims; a++)
 	{
@@ -123,8 +123,8 @@ clip_to_tile(const rb_spill_tile *tile, int dims, double *low, double *high)
 
 /* Computes the box of one row of a chunk for the sample. */
 static void
-sample_row_box(rb_spill *s, const rb_spill_tile *tile, int side, const rb_chunk *chunk, uint32 row,
-			   double *box)
+sample_box_of_chunk_row(rb_spill *s, const rb_spill_tile *tile, int side, const rb_chunk *chunk,
+						uint32 row, double *box)
 {
 	const rb_kind kind = s->kind[side];
 	const int width = rb_kind_width(kind), dims = rb_kind_dims(kind);
@@ -142,7 +142,7 @@ sample_row_box(rb_spill *s, const rb_spill_tile *tile, int side, const rb_chunk 
 		rb_kind_box(kind, coords, 0, lo, hi);
 		rb_box_add(low, high, lo, hi);
 	}
-	clip_to_tile(tile, dims, low, high);
+	clip_box_to_tile(tile, dims, low, high);
 	for (int a = 0; a < dims; a++)
 	{
 		box[a] = low[a];
@@ -155,7 +155,8 @@ sample_row_box(rb_spill *s, const rb_spill_tile *tile, int side, const rb_chunk 
  * the context's memory.
  */
 static double *
-sample_boxes(rb_spill *s, const rb_spill_tile *tile, int side, uint32 wanted, uint32 *n)
+sample_boxes_of_tile_rows(rb_spill *s, const rb_spill_tile *tile, int side, uint32 wanted,
+						  uint32 *n)
 {
 	const rb_chunks *rows = &tile->rows[side];
 	const int dims = rb_kind_dims(s->kind[side]);
@@ -183,8 +184,8 @@ sample_boxes(rb_spill *s, const rb_spill_tile *tile, int side, uint32 wanted, ui
 			rb_spill_check(s, rb_spill_read_ends(s->ctx, tile->file[side], &rows->chunk[chunk],
 												 rb_kind_width(s->kind[side]), &s->rows));
 		ends = true;
-		sample_row_box(s, tile, side, &rows->chunk[chunk], (uint32) (row - before),
-					   box + (size_t) 2 * dims * (*n)++);
+		sample_box_of_chunk_row(s, tile, side, &rows->chunk[chunk], (uint32) (row - before),
+								box + (size_t) 2 * dims * (*n)++);
 	}
 	return box;
 }
@@ -200,7 +201,7 @@ typedef struct tile_cutting
 } tile_cutting;
 
 static rb_status
-find_cuts(void *arg)
+find_cuts_by_samples(void *arg)
 {
 	tile_cutting *c = arg;
 
@@ -209,7 +210,7 @@ find_cuts(void *arg)
 
 /* Returns the number of tiles into which a tile should be cut. */
 static uint32
-wanted_tiles(const rb_spill *s, const rb_spill_tile *tile)
+count_tiles_to_cut(const rb_spill *s, const rb_spill_tile *tile)
 {
 	const uint64 room = rb_spill_room(s);
 	const int width = Max(rb_kind_width(s->kind[0]), rb_kind_width(s->kind[1]));
@@ -221,7 +222,7 @@ wanted_tiles(const rb_spill *s, const rb_spill_tile *tile)
 
 /* Computes the cuts of a tile into c->tile. */
 static void
-compute_cuts(tile_cutting *c, const rb_spill_tile *tile)
+compute_cuts_of_tile(tile_cutting *c, const rb_spill_tile *tile)
 {
 	rb_spill *s = c->s;
 	double *box[2] = {NULL, NULL};
@@ -231,7 +232,7 @@ compute_cuts(tile_cutting *c, const rb_spill_tile *tile)
 	{
 		uint32 n;
 
-		box[i] = sample_boxes(s, tile, i, sample_rows(s, &tile->rows[i]), &n);
+		box[i] = sample_boxes_of_tile_rows(s, tile, i, count_rows_to_sample(s, &tile->rows[i]), &n);
 		c->sample[i].kind = rb_kind_dims(s->kind[i]) == 2 ? RB_BOX2 : RB_BOX3;
 		c->sample[i].nparts = c->sample[i].nrows = n;
 		c->sample[i].coords = box[i];
@@ -243,7 +244,7 @@ compute_cuts(tile_cutting *c, const rb_spill_tile *tile)
 	c->job.self = s->sides == 1;
 	c->job.distance = s->distance;
 	s->aside.ctx = s->ctx;
-	s->aside.work = find_cuts;
+	s->aside.work = find_cuts_by_samples;
 	s->aside.arg = c;
 	status = rb_helper_run(&s->aside);
 	for (int i = 0; i < s->sides; i++)
@@ -288,9 +289,9 @@ distribute_rows_to_tiles(rb_spill *s, const rb_spill_tile *from, int side, const
 			const uint32 end = chunk->multi ? s->rows.ends[row] : row + 1;
 			double low[3], reach[3];
 
-			find_reach(s, kind, s->rows.coords, part, end, low, reach);
-			for (uint32 i = next_met(t, 0, low, reach); i < t->n && status == RB_OK;
-				 i = next_met(t, i + 1, low, reach))
+			find_row_box_with_reach(s, kind, s->rows.coords, part, end, low, reach);
+			for (uint32 i = next_tile_that_row_meets(t, 0, low, reach); i < t->n && status == RB_OK;
+				 i = next_tile_that_row_meets(t, i + 1, low, reach))
 				status = rb_spill_append_row(s, &s->cut, &to[i].rows[side], &pile[i], pile_parts,
 											 s->rows.coords + part * width, end - part,
 											 s->rows.ids[row], &error);
@@ -309,7 +310,7 @@ distribute_rows_to_tiles(rb_spill *s, const rb_spill_tile *from, int side, const
 }
 
 static void
-free_chunks(rb_chunks *chunks)
+free_chunk_list(rb_chunks *chunks)
 {
 	if (chunks->chunk != NULL && !chunks->shared)
 		pfree(chunks->chunk);
@@ -324,7 +325,7 @@ count_tile_parts(const rb_spill_tile *tile)
 
 /* Appends a tile to the list. */
 static void
-add_tile(rb_spill *s, const rb_spill_tile *tile)
+add_spill_tile(rb_spill *s, const rb_spill_tile *tile)
 {
 	if (s->ntiles == s->cap)
 	{
@@ -336,7 +337,7 @@ add_tile(rb_spill *s, const rb_spill_tile *tile)
 
 /* Appends the tiles that may have pairs to the list. */
 static void
-add_tiles(rb_spill *s, rb_spill_tile *more, uint32 n, uint64 parts)
+add_spill_tiles(rb_spill *s, rb_spill_tile *more, uint32 n, uint64 parts)
 {
 	for (uint32 i = 0; i < n; i++)
 	{
@@ -344,18 +345,18 @@ add_tiles(rb_spill *s, rb_spill_tile *more, uint32 n, uint64 parts)
 
 		if (tile->rows[0].rows == 0 || (s->sides == 2 && tile->rows[1].rows == 0))
 		{
-			free_chunks(&tile->rows[0]);
-			free_chunks(&tile->rows[1]);
+			free_chunk_list(&tile->rows[0]);
+			free_chunk_list(&tile->rows[1]);
 			continue;
 		}
 		tile->whole = (double) count_tile_parts(tile) >= TOO_ALIKE * (double) parts;
-		add_tile(s, tile);
+		add_spill_tile(s, tile);
 	}
 }
 
 /* Returns the maximum size of the file of tiles after this tile has been cut. */
 static int64
-most_bytes(const rb_spill *s, const rb_spill_tile *tile)
+most_file_bytes_after_cut(const rb_spill *s, const rb_spill_tile *tile)
 {
 	double bytes = 0;
 
@@ -370,14 +371,14 @@ most_bytes(const rb_spill *s, const rb_spill_tile *tile)
  * as whole, if cutting would not help.
  */
 static bool
-cut_tile(rb_spill *s, uint32 number)
+cut_spill_tile(rb_spill *s, uint32 number)
 {
 	MemoryContext mine =
 		AllocSetContextCreate(CurrentMemoryContext, "redblue cut", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(mine);
 	rb_spill_tile tile = s->tile[number]; /* Copied because the array may be reallocated */
 	const uint64 parts = count_tile_parts(&tile);
-	const int64 size = s->cut.size, most = most_bytes(s, &tile);
+	const int64 size = s->cut.size, most = most_file_bytes_after_cut(s, &tile);
 	bool done = true;
 	tile_cutting c;
 	tile_groups t;
@@ -387,9 +388,9 @@ cut_tile(rb_spill *s, uint32 number)
 	memset(&c, 0, sizeof c);
 	c.s = s;
 	t.dims = tile.ends.dims;
-	t.n = c.job.n = wanted_tiles(s, &tile);
+	t.n = c.job.n = count_tiles_to_cut(s, &tile);
 	t.tile = c.tile = palloc(t.n * sizeof *c.tile);
-	compute_cuts(&c, &tile);
+	compute_cuts_of_tile(&c, &tile);
 	to = palloc0(t.n * sizeof *to);
 	for (uint32 i = 0; i < t.n; i++)
 	{
@@ -405,16 +406,16 @@ cut_tile(rb_spill *s, uint32 number)
 		memcpy(to[i].ends.high, k->high, sizeof k->high);
 		to[i].file[0] = to[i].file[1] = &s->cut;
 	}
-	group_tiles(&t);
+	make_boxes_of_tile_groups(&t);
 	pile = palloc(t.n * sizeof *pile);
 	for (int i = 0; i < s->sides && done; i++)
 		done = distribute_rows_to_tiles(s, &tile, i, &t, to, pile, most);
 	if (done)
 	{
-		free_chunks(&tile.rows[0]);
-		free_chunks(&tile.rows[1]);
+		free_chunk_list(&tile.rows[0]);
+		free_chunk_list(&tile.rows[1]);
 		memset(&s->tile[number].rows, 0, sizeof s->tile[number].rows);
-		add_tiles(s, to, t.n, parts);
+		add_spill_tiles(s, to, t.n, parts);
 		/* The raw files are no longer needed: all of their rows are now in tiles. */
 		rb_spill_file_close(&s->raw[0]);
 		rb_spill_file_close(&s->raw[1]);
@@ -423,8 +424,8 @@ cut_tile(rb_spill *s, uint32 number)
 	{
 		for (uint32 i = 0; i < t.n; i++)
 		{
-			free_chunks(&to[i].rows[0]);
-			free_chunks(&to[i].rows[1]);
+			free_chunk_list(&to[i].rows[0]);
+			free_chunk_list(&to[i].rows[1]);
 		}
 		rb_spill_file_cut(&s->cut, size);
 		s->tile[number].whole = true;
@@ -455,7 +456,7 @@ cut_tile(rb_spill *s, uint32 number)
 
 /* Appends the chunk at index `at` to the list. */
 static void
-add_chunk(rb_chunks *some, const rb_chunks *rows, uint32 at)
+add_chunk_to_list(rb_chunks *some, const rb_chunks *rows, uint32 at)
 {
 	const rb_chunk *chunk = &rows->chunk[at];
 
@@ -473,7 +474,8 @@ add_chunk(rb_chunks *some, const rb_chunks *rows, uint32 at)
  * tile has several parts, the memory is estimated as if all rows had several.
  */
 static rb_chunks
-collect_piece(const rb_spill *s, const rb_spill_tile *tile, int side, uint32 from, uint64 bytes)
+collect_chunks_of_piece(const rb_spill *s, const rb_spill_tile *tile, int side, uint32 from,
+						uint64 bytes)
 {
 	const rb_chunks *rows = &tile->rows[side];
 	rb_spill_tile piece = {0};
@@ -481,18 +483,18 @@ collect_piece(const rb_spill *s, const rb_spill_tile *tile, int side, uint32 fro
 
 	for (uint32 i = from; i < rows->n; i++)
 	{
-		add_chunk(&piece.rows[side], rows, i);
+		add_chunk_to_list(&piece.rows[side], rows, i);
 		piece.rows[side].multi |= tile->rows[0].multi || tile->rows[1].multi;
 		if (i > from && rb_spill_tile_bytes(s, &piece) > bytes)
 			break;
-		add_chunk(&some, rows, i);
+		add_chunk_to_list(&some, rows, i);
 	}
 	return some;
 }
 
 /* Returns the memory in bytes that one side of a tile needs. */
 static uint64
-side_bytes_of_tile(const rb_spill *s, const rb_spill_tile *tile, int side)
+bytes_of_tile_side(const rb_spill *s, const rb_spill_tile *tile, int side)
 {
 	rb_spill_tile one = {0};
 
@@ -506,9 +508,9 @@ side_bytes_of_tile(const rb_spill *s, const rb_spill_tile *tile, int side)
  * memory stays whole, so that the other side is read only once.
  */
 static void
-find_pieces(const rb_spill *s, const rb_spill_tile *tile, uint64 piece[2])
+find_piece_bytes_of_sides(const rb_spill *s, const rb_spill_tile *tile, uint64 piece[2])
 {
-	const uint64 bytes[2] = {side_bytes_of_tile(s, tile, 0), side_bytes_of_tile(s, tile, 1)};
+	const uint64 bytes[2] = {bytes_of_tile_side(s, tile, 0), bytes_of_tile_side(s, tile, 1)};
 	const uint64 room = Min(rb_spill_room(s), (bytes[0] + bytes[1]) / 2);
 	const int small = bytes[0] < bytes[1] ? 0 : 1, large = 1 - small;
 
@@ -524,7 +526,8 @@ find_pieces(const rb_spill *s, const rb_spill_tile *tile, uint64 piece[2])
 
 /* Appends a tile that joins a list of red chunks with a list of blue ones. */
 static void
-add_piece(rb_spill *s, const rb_spill_tile *tile, const rb_chunks *red, const rb_chunks *blue)
+add_tile_of_chunk_pairs(rb_spill *s, const rb_spill_tile *tile, const rb_chunks *red,
+						const rb_chunks *blue)
 {
 	rb_spill_tile piece = *tile;
 
@@ -532,51 +535,51 @@ add_piece(rb_spill *s, const rb_spill_tile *tile, const rb_chunks *red, const rb
 	piece.rows[0] = *red;
 	piece.rows[1] = *blue;
 	piece.whole = true;
-	add_tile(s, &piece);
+	add_spill_tile(s, &piece);
 }
 
 /* Splits a tile into the pairs of a red piece and a blue one. */
 static void
-split_two(rb_spill *s, const rb_spill_tile *tile)
+split_tile_of_two_sides(rb_spill *s, const rb_spill_tile *tile)
 {
 	uint64 bytes[2];
 	rb_chunks red, blue;
 
-	find_pieces(s, tile, bytes);
+	find_piece_bytes_of_sides(s, tile, bytes);
 	for (uint32 i = 0; i < tile->rows[0].n; i += red.n)
 	{
-		red = collect_piece(s, tile, 0, i, bytes[0]);
+		red = collect_chunks_of_piece(s, tile, 0, i, bytes[0]);
 		for (uint32 j = 0; j < tile->rows[1].n; j += blue.n)
 		{
-			blue = collect_piece(s, tile, 1, j, bytes[1]);
-			add_piece(s, tile, &red, &blue);
+			blue = collect_chunks_of_piece(s, tile, 1, j, bytes[1]);
+			add_tile_of_chunk_pairs(s, tile, &red, &blue);
 		}
 	}
 }
 
 /* Splits a tile with rows of one side into pieces and pairs of pieces. */
 static void
-split_one(rb_spill *s, const rb_spill_tile *tile)
+split_tile_of_one_side(rb_spill *s, const rb_spill_tile *tile)
 {
-	const uint64 bytes = Min(rb_spill_room(s), side_bytes_of_tile(s, tile, 0)) / 2;
+	const uint64 bytes = Min(rb_spill_room(s), bytes_of_tile_side(s, tile, 0)) / 2;
 	const rb_chunks none = {0};
 	rb_chunks first, second;
 
 	for (uint32 i = 0; i < tile->rows[0].n; i += first.n)
 	{
-		first = collect_piece(s, tile, 0, i, bytes);
-		add_piece(s, tile, &first, &none);
+		first = collect_chunks_of_piece(s, tile, 0, i, bytes);
+		add_tile_of_chunk_pairs(s, tile, &first, &none);
 		for (uint32 j = i + first.n; j < tile->rows[0].n; j += second.n)
 		{
-			second = collect_piece(s, tile, 0, j, bytes);
-			add_piece(s, tile, &first, &second);
+			second = collect_chunks_of_piece(s, tile, 0, j, bytes);
+			add_tile_of_chunk_pairs(s, tile, &first, &second);
 		}
 	}
 }
 
 /* Splits the tile by its rows. Returns false if there is nothing to split. */
 static bool
-split_tile(rb_spill *s, uint32 number)
+split_tile_by_rows(rb_spill *s, uint32 number)
 {
 	rb_spill_tile tile = s->tile[number]; /* Copied because the array may be reallocated */
 
@@ -584,9 +587,9 @@ split_tile(rb_spill *s, uint32 number)
 		return false;
 	/* In a self join, both lists may hold rows of the same side. */
 	if (tile.rows[1].n > 0)
-		split_two(s, &tile);
+		split_tile_of_two_sides(s, &tile);
 	else
-		split_one(s, &tile);
+		split_tile_of_one_side(s, &tile);
 	memset(&s->tile[number].rows, 0, sizeof s->tile[number].rows);
 	return true;
 }
@@ -594,5 +597,5 @@ split_tile(rb_spill *s, uint32 number)
 bool
 rb_spill_divide_tile(rb_spill *s, uint32 number)
 {
-	return (!s->tile[number].whole && cut_tile(s, number)) || split_tile(s, number);
+	return (!s->tile[number].whole && cut_spill_tile(s, number)) || split_tile_by_rows(s, number);
 }

@@ -84,7 +84,7 @@ open_spill_file(rb_spill *s, rb_spill_file *file)
 	 * reserved before that would leak for the rest of the session.
 	 */
 	file->file = OpenTemporaryFile(true);
-	/* Reserve the descriptor that dup_descriptor creates. */
+	/* Reserve the descriptor that dup_spill_descriptor creates. */
 	if (!AcquireExternalFD())
 	{
 		const int why = errno;
@@ -127,7 +127,7 @@ rb_spill_file_cut(rb_spill_file *file, int64 size)
  * closed the descriptor at other times.
  */
 static void
-dup_descriptor(rb_spill_file *file, const char *function)
+dup_spill_descriptor(rb_spill_file *file, const char *function)
 {
 	file->fd = dup(FileGetRawDesc(file->file));
 	if (file->fd < 0)
@@ -158,7 +158,7 @@ append_file_bytes(rb_spill *s, rb_spill_file *file, const void *from, size_t byt
 						   (long long) (s->bytes >> 10)),
 				 errhint("Free disk space, or increase redblue.memory_limit.")));
 		if (file->fd < 0)
-			dup_descriptor(file, s->function);
+			dup_spill_descriptor(file, s->function);
 		file->size += written;
 		s->bytes += (uint64) written;
 		next += written;
@@ -198,7 +198,7 @@ read_file_bytes(rb_context *ctx, const rb_spill_file *file, int64 at, void *to, 
 
 /* Appends a chunk to a list and returns it. */
 static rb_chunk *
-next_chunk(const rb_spill *s, rb_chunks *chunks)
+append_chunk_to_list(const rb_spill *s, rb_chunks *chunks)
 {
 	if (chunks->n == chunks->cap)
 	{
@@ -212,7 +212,8 @@ next_chunk(const rb_spill *s, rb_chunks *chunks)
 
 /* Stores the end of each row from `row` on, counted from the first part of `row`. */
 static void
-store_ends(rb_spill *s, const rb_builder *b, uint32 row, uint32 nrows, uint32 part, uint32 nparts)
+store_row_ends_in_buffer(rb_spill *s, const rb_builder *b, uint32 row, uint32 nrows, uint32 part,
+						 uint32 nparts)
 {
 	rb_spill_check(s,
 				   rb_array_grow(s->ctx, (void **) &s->ends, &s->ends_cap, nrows, sizeof *s->ends));
@@ -222,8 +223,8 @@ store_ends(rb_spill *s, const rb_builder *b, uint32 row, uint32 nrows, uint32 pa
 
 /* Writes `nrows` rows from `row` on, whose first part is `part`, as one chunk. */
 static void
-append_chunk(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_builder *b, uint32 row,
-			 uint32 nrows, uint32 part, uint32 nparts)
+append_chunk_to_file(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_builder *b,
+					 uint32 row, uint32 nrows, uint32 part, uint32 nparts)
 {
 	const size_t width = (size_t) b->width;
 	rb_chunk *chunk;
@@ -231,13 +232,13 @@ append_chunk(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_build
 	if (nrows == 0)
 		return;
 	open_spill_file(s, file);
-	chunk = next_chunk(s, chunks);
+	chunk = append_chunk_to_list(s, chunks);
 	*chunk = (rb_chunk){file->size, nparts, nrows, nparts != nrows};
 	append_file_bytes(s, file, b->coords + part * width, nparts * width * sizeof(double));
 	append_file_bytes(s, file, b->ids + row, nrows * sizeof *b->ids);
 	if (chunk->multi)
 	{
-		store_ends(s, b, row, nrows, part, nparts);
+		store_row_ends_in_buffer(s, b, row, nrows, part, nparts);
 		append_file_bytes(s, file, s->ends, nrows * sizeof *s->ends);
 	}
 	chunks->parts += nparts;
@@ -262,7 +263,7 @@ rb_spill_append_rows(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const 
 				end_part++;
 			end_row = b->row_of[end_part - 1] + 1;
 		}
-		append_chunk(s, file, chunks, b, row, end_row - row, part, end_part - part);
+		append_chunk_to_file(s, file, chunks, b, row, end_row - row, part, end_part - part);
 		row = end_row;
 		part = end_part;
 	}
@@ -291,7 +292,7 @@ rb_spill_append_row(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, rb_buil
 
 /* Makes room for that many bytes. */
 static rb_status
-reserve_buffer(rb_context *ctx, void **block, size_t *have, size_t bytes)
+reserve_file_buffer(rb_context *ctx, void **block, size_t *have, size_t bytes)
 {
 	if (bytes <= *have)
 		return RB_OK;
@@ -301,7 +302,7 @@ reserve_buffer(rb_context *ctx, void **block, size_t *have, size_t bytes)
 }
 
 static int64
-ids_at(const rb_chunk *chunk, int width)
+file_position_of_ids(const rb_chunk *chunk, int width)
 {
 	return chunk->at + (int64) chunk->nparts * width * (int64) sizeof(double);
 }
@@ -321,10 +322,10 @@ rb_spill_read_ends(rb_context *ctx, const rb_spill_file *file, const rb_chunk *c
 {
 	const size_t bytes = chunk->nrows * sizeof *rows->ends;
 
-	RB_TRY(reserve_buffer(ctx, (void **) &rows->ends, &rows->ends_bytes, bytes));
-	return read_file_bytes(ctx, file,
-						   ids_at(chunk, width) + (int64) (chunk->nrows * sizeof *rows->ids),
-						   rows->ends, bytes);
+	RB_TRY(reserve_file_buffer(ctx, (void **) &rows->ends, &rows->ends_bytes, bytes));
+	return read_file_bytes(
+		ctx, file, file_position_of_ids(chunk, width) + (int64) (chunk->nrows * sizeof *rows->ids),
+		rows->ends, bytes);
 }
 
 rb_status
@@ -333,11 +334,11 @@ rb_spill_read_chunk(rb_context *ctx, const rb_spill_file *file, const rb_chunk *
 {
 	const size_t ids = chunk->nrows * sizeof *rows->ids;
 
-	RB_TRY(reserve_buffer(ctx, (void **) &rows->coords, &rows->coords_bytes,
-						  chunk->nparts * (size_t) width * sizeof(double)));
+	RB_TRY(reserve_file_buffer(ctx, (void **) &rows->coords, &rows->coords_bytes,
+							   chunk->nparts * (size_t) width * sizeof(double)));
 	RB_TRY(rb_spill_read_parts(ctx, file, chunk, width, 0, chunk->nparts, rows->coords));
-	RB_TRY(reserve_buffer(ctx, (void **) &rows->ids, &rows->ids_bytes, ids));
-	RB_TRY(read_file_bytes(ctx, file, ids_at(chunk, width), rows->ids, ids));
+	RB_TRY(reserve_file_buffer(ctx, (void **) &rows->ids, &rows->ids_bytes, ids));
+	RB_TRY(read_file_bytes(ctx, file, file_position_of_ids(chunk, width), rows->ids, ids));
 	return chunk->multi ? rb_spill_read_ends(ctx, file, chunk, width, rows) : RB_OK;
 }
 

@@ -102,13 +102,13 @@ rb_spill_set(rb_spill *s, int side, const rb_set *set)
  */
 
 static uint64
-bytes_to_group(rb_kind kind, uint64 parts)
+bytes_to_group_pile(rb_kind kind, uint64 parts)
 {
 	return GROUPING_FACTOR * parts * (rb_kind_width(kind) + 2) * sizeof(double);
 }
 
 static void
-raise_of(const rb_spill *s, rb_status status, const rb_error *error)
+raise_spill_failure(const rb_spill *s, rb_status status, const rb_error *error)
 {
 	if (status == RB_STOPPED)
 		rb_rethrow_error();
@@ -117,7 +117,7 @@ raise_of(const rb_spill *s, rb_status status, const rb_error *error)
 
 /* Distributes the rows of a side to n piles, all rows of an object to one. */
 static void
-distribute_objects(rb_spill *s, int side, rb_kind kind, rb_chunks *pile, uint32 n)
+distribute_objects_to_piles(rb_spill *s, int side, rb_kind kind, rb_chunks *pile, uint32 n)
 {
 	const rb_chunks *rows = &s->tile[0].rows[side];
 	const size_t width = (size_t) rb_kind_width(kind);
@@ -145,7 +145,7 @@ distribute_objects(rb_spill *s, int side, rb_kind kind, rb_chunks *pile, uint32 
 										 s->rows.coords + part * width, end - part,
 										 s->rows.ids[row], &error);
 			if (status != RB_OK)
-				raise_of(s, status, &error);
+				raise_spill_failure(s, status, &error);
 			part = end;
 		}
 	}
@@ -159,7 +159,7 @@ distribute_objects(rb_spill *s, int side, rb_kind kind, rb_chunks *pile, uint32 
 
 /* Groups a pile and appends its objects to the rows of the side. */
 static void
-group_pile(rb_spill *s, int side, rb_kind kind, const rb_chunks *pile)
+group_pile_of_objects(rb_spill *s, int side, rb_kind kind, const rb_chunks *pile)
 {
 	rb_error error;
 	rb_status status;
@@ -176,21 +176,21 @@ group_pile(rb_spill *s, int side, rb_kind kind, const rb_chunks *pile)
 
 		rb_builder_free(&b);
 		rb_forget_failure(s->ctx);
-		error.need = limit - Min(rb_spill_room(s), limit) + bytes_to_group(kind, pile->parts);
+		error.need = limit - Min(rb_spill_room(s), limit) + bytes_to_group_pile(kind, pile->parts);
 		error.limit = limit;
 		snprintf(error.text, sizeof error.text,
 				 "On the %s side, a single object may have %llu parts.", s->name[side],
 				 (unsigned long long) pile->parts);
 	}
 	if (status != RB_OK)
-		raise_of(s, status, &error);
+		raise_spill_failure(s, status, &error);
 	rb_spill_append_all(s, &s->raw[side], &s->tile[0].rows[side], &b);
 	rb_builder_free(&b);
 }
 
 /* Removes all rows of a side. */
 static void
-forget_rows(rb_spill *s, int side)
+forget_spilled_rows(rb_spill *s, int side)
 {
 	rb_chunks *rows = &s->tile[0].rows[side];
 
@@ -204,17 +204,17 @@ void
 rb_spill_group(rb_spill *s, int side, rb_kind kind)
 {
 	const rb_chunks *rows = &s->tile[0].rows[side];
-	const uint64 bytes = bytes_to_group(kind, rows->parts);
+	const uint64 bytes = bytes_to_group_pile(kind, rows->parts);
 	const uint64 room = Max(rb_spill_room(s), 1);
 	const uint32 n = (uint32) Min(bytes / room + 1, MAX_PILES);
 	rb_chunks *pile = palloc0(n * sizeof *pile);
 
-	distribute_objects(s, side, kind, pile, n);
-	forget_rows(s, side);
+	distribute_objects_to_piles(s, side, kind, pile, n);
+	forget_spilled_rows(s, side);
 	for (uint32 i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		group_pile(s, side, kind, &pile[i]);
+		group_pile_of_objects(s, side, kind, &pile[i]);
 		if (pile[i].chunk != NULL)
 			pfree(pile[i].chunk);
 	}
@@ -253,7 +253,7 @@ rb_spill_cut(rb_spill *s, const rb_kind *kind, int32 srid, const rb_box *within)
 }
 
 static uint64
-bytes_of_parts(const rb_spill *s, int side, uint32 parts)
+bytes_of_spilled_parts(const rb_spill *s, int side, uint32 parts)
 {
 	return parts * (rb_kind_width(s->kind[side]) * sizeof(double) + sizeof(uint32));
 }
@@ -263,7 +263,7 @@ bytes_of_parts(const rb_spill *s, int side, uint32 parts)
  * would suffice, and whether a single row needs it.
  */
 static rb_status
-record_no_room(const rb_spill *s, const rb_spill_tile *tile)
+record_tile_exceeds_memory(const rb_spill *s, const rb_spill_tile *tile)
 {
 	/* The recorded error describes the last allocation only. */
 	const uint64 limit = rb_memory_limit(s->ctx->memory);
@@ -275,7 +275,7 @@ record_no_room(const rb_spill *s, const rb_spill_tile *tile)
 		const rb_chunks *rows = &tile->rows[i];
 
 		/* Each chunk is first read into a buffer of its own. */
-		need += bytes_of_parts(s, i, rows->largest);
+		need += bytes_of_spilled_parts(s, i, rows->largest);
 		if (rows->rows == 1 && rows->parts >= tile->rows[1 - i].parts)
 			snprintf(text, sizeof text, "On the %s side, a single row has %llu parts.",
 					 s->name[s->sides == 1 ? 0 : i], (unsigned long long) rows->parts);
@@ -286,7 +286,7 @@ record_no_room(const rb_spill *s, const rb_spill_tile *tile)
 
 /* Loads one side of a tile into a set. */
 static rb_status
-load_side(rb_spill *s, const rb_spill_tile *tile, int side, const rb_set **set)
+load_side_of_tile(rb_spill *s, const rb_spill_tile *tile, int side, const rb_set **set)
 {
 	rb_error error = {RB_OK, 0, 0, ""};
 	rb_status status;
@@ -318,13 +318,13 @@ rb_spill_next(rb_spill *s, rb_set const *set[2], rb_box *ends)
 	*ends = tile->ends;
 	for (int i = 0; i < 2 && status == RB_OK; i++)
 		if (i < s->sides || tile->rows[i].rows > 0)
-			status = load_side(s, tile, i, &set[i]);
+			status = load_side_of_tile(s, tile, i, &set[i]);
 	rb_spill_free_chunk(s->ctx, &s->rows);
 	if (status == RB_OVER_BUDGET)
 	{
 		for (int i = 0; i < 2; i++)
 			rb_set_release(&set[i]);
-		status = record_no_room(s, tile);
+		status = record_tile_exceeds_memory(s, tile);
 	}
 	return status;
 }
@@ -339,7 +339,7 @@ rb_spill_cut_again(rb_spill *s)
 	rb_forget_failure(s->ctx);
 	if (!rb_spill_divide_tile(s, last))
 	{
-		(void) record_no_room(s, &s->tile[last]);
+		(void) record_tile_exceeds_memory(s, &s->tile[last]);
 		return false;
 	}
 	s->joined--;
@@ -347,7 +347,7 @@ rb_spill_cut_again(rb_spill *s)
 }
 
 static void
-report_blocks(uint64 bytes, int64 *counted, int64 *of_all)
+report_temp_blocks_of_file(uint64 bytes, int64 *counted, int64 *of_all)
 {
 	const int64 blocks = (int64) (bytes / BLCKSZ);
 
@@ -360,8 +360,8 @@ rb_spill_report_blocks(rb_spill *s)
 {
 	if (s == NULL)
 		return;
-	report_blocks(s->got, &s->counted[0], &pgBufferUsage.temp_blks_read);
-	report_blocks(s->bytes, &s->counted[1], &pgBufferUsage.temp_blks_written);
+	report_temp_blocks_of_file(s->got, &s->counted[0], &pgBufferUsage.temp_blks_read);
+	report_temp_blocks_of_file(s->bytes, &s->counted[1], &pgBufferUsage.temp_blks_written);
 }
 
 void

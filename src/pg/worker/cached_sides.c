@@ -38,7 +38,7 @@ static struct
 } store = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static int64
-current_time(void)
+current_time_as_timestamp(void)
 {
 	struct timespec t;
 
@@ -50,7 +50,7 @@ current_time(void)
 
 /* Copies an entry of the list to shared memory. */
 static void
-publish_entry(int i)
+publish_cached_side(int i)
 {
 	rb_stored_entry *e;
 	uint32 change;
@@ -68,7 +68,7 @@ publish_entry(int i)
 
 /* Returns the index of a side in the list, or -1; number 0 finds an empty entry. */
 static int
-find_stored_index(uint64 number)
+find_index_of_cached_side(uint64 number)
 {
 	for (int i = 0; i < RB_STORED; i++)
 		if (store.list[i].number == number)
@@ -78,7 +78,7 @@ find_stored_index(uint64 number)
 
 /* Returns the cached side with that number, or NULL. */
 static rb_cache_entry *
-find_cached(uint64 number)
+find_cached_side(uint64 number)
 {
 	rb_cache_entry *kept = NULL;
 
@@ -95,7 +95,7 @@ find_cached(uint64 number)
  * memory.
  */
 static void
-note_gone(uint64 number)
+note_evicted_side(uint64 number)
 {
 	int place = -1;
 
@@ -111,7 +111,7 @@ note_gone(uint64 number)
 }
 
 static void
-forget_gone(uint64 number)
+forget_evicted_side(uint64 number)
 {
 	for (int i = 0; i < GONE; i++)
 		if (store.gone[i] == number)
@@ -120,22 +120,22 @@ forget_gone(uint64 number)
 
 /* Removes from the list the sides that the cache has evicted. */
 static void
-unlist_gone(void)
+unlist_evicted_sides(void)
 {
 	for (int i = 0; i < RB_STORED; i++)
-		if (store.list[i].number != 0 && find_cached(store.list[i].number) == NULL)
+		if (store.list[i].number != 0 && find_cached_side(store.list[i].number) == NULL)
 		{
-			note_gone(store.list[i].number);
+			note_evicted_side(store.list[i].number);
 			memset(&store.list[i], 0, sizeof store.list[i]);
-			publish_entry(i);
+			publish_cached_side(i);
 		}
 }
 
 /* Adds a cached side to the list. */
 static void
-list_side(const rb_to_keep *keep, const rb_cache_entry *kept, bool ascend)
+list_cached_side(const rb_to_keep *keep, const rb_cache_entry *kept, bool ascend)
 {
-	const int i = find_stored_index(0);
+	const int i = find_index_of_cached_side(0);
 	const rb_set *set = kept->set;
 
 	Assert(i >= 0);
@@ -151,9 +151,9 @@ list_side(const rb_to_keep *keep, const rb_cache_entry *kept, bool ascend)
 								.srid = set->srid,
 								.bytes = kept->bytes,
 								.hits = kept->hits,
-								.used = current_time(),
+								.used = current_time_as_timestamp(),
 								.ascend = ascend};
-	publish_entry(i);
+	publish_cached_side(i);
 }
 
 /* ---- functions for the worker ---- */
@@ -167,7 +167,7 @@ rb_store_open(rb_service_block *block, uint32 number)
 	rb_cache_set_last_number((uint64) number << 32);
 	store.block = block;
 	for (int i = 0; i < RB_STORED; i++)
-		publish_entry(i);
+		publish_cached_side(i);
 	pthread_mutex_unlock(&store.lock);
 }
 
@@ -177,7 +177,7 @@ rb_store_close(void)
 	pthread_mutex_lock(&store.lock);
 	memset(store.list, 0, sizeof store.list);
 	for (int i = 0; i < RB_STORED; i++)
-		publish_entry(i);
+		publish_cached_side(i);
 	store.block = NULL;
 	pthread_mutex_unlock(&store.lock);
 }
@@ -189,7 +189,7 @@ rb_store_set_limits(uint64 host_bytes, uint64 device_bytes)
 	store.device_limit = device_bytes;
 	if (store.cache != NULL)
 		rb_cache_set_limit(store.cache, host_bytes);
-	unlist_gone();
+	unlist_evicted_sides();
 	pthread_mutex_unlock(&store.lock);
 }
 
@@ -211,17 +211,17 @@ rb_store_use(uint64 number, bool hit)
 	rb_cache_entry *kept;
 
 	pthread_mutex_lock(&store.lock);
-	kept = find_cached(number);
+	kept = find_cached_side(number);
 	if (kept != NULL && hit)
 	{
-		int i = find_stored_index(number);
+		int i = find_index_of_cached_side(number);
 
 		set = rb_cache_use(store.cache, kept);
 		if (i >= 0)
 		{
 			store.list[i].hits = kept->hits;
-			store.list[i].used = current_time();
-			publish_entry(i);
+			store.list[i].used = current_time_as_timestamp();
+			publish_cached_side(i);
 		}
 	}
 	else if (kept != NULL)
@@ -237,7 +237,7 @@ rb_store_manifest(uint64 number, uint64 from, size_t bytes)
 	void *card = NULL;
 
 	pthread_mutex_lock(&store.lock);
-	kept = find_cached(number);
+	kept = find_cached_side(number);
 	if (kept != NULL && from <= kept->card_size && bytes <= kept->card_size - from)
 		card = malloc(bytes);
 	if (card != NULL)
@@ -248,7 +248,7 @@ rb_store_manifest(uint64 number, uint64 from, size_t bytes)
 
 /* Evicts the least recently used side if there are more sides than the list can hold. */
 static void
-free_slot(void)
+free_slot_for_cached_side(void)
 {
 	rb_cache_entry *last = NULL;
 	rb_cache_entry *next = NULL;
@@ -275,11 +275,11 @@ rb_store_put(const rb_to_keep *keep, const void *card, const rb_set *set, rb_err
 	{
 		status = rb_cache_put(store.cache, keep->key, sizeof keep->key, set, card, keep->card_bytes,
 							  error);
-		free_slot();
-		unlist_gone();
+		free_slot_for_cached_side();
+		unlist_evicted_sides();
 	}
 	if (status == RB_OK)
-		list_side(keep, find_cached(set->number), ascend);
+		list_cached_side(keep, find_cached_side(set->number), ascend);
 	pthread_mutex_unlock(&store.lock);
 	return status;
 }
@@ -292,15 +292,15 @@ rb_store_set_manifest(uint64 number, const rb_to_keep *keep, const void *card)
 	bool fits;
 
 	pthread_mutex_lock(&store.lock);
-	kept = find_cached(number);
-	i = find_stored_index(number);
+	kept = find_cached_side(number);
+	i = find_index_of_cached_side(number);
 	fits = kept != NULL && i >= 0 && kept->card_size == keep->card_bytes &&
 		   memcmp(store.list[i].keep.key, keep->key, sizeof keep->key) == 0;
 	if (fits)
 	{
 		memcpy(kept->card, card, kept->card_size);
 		store.list[i].keep = *keep;
-		publish_entry(i);
+		publish_cached_side(i);
 	}
 	pthread_mutex_unlock(&store.lock);
 	return fits;
@@ -314,13 +314,13 @@ rb_store_drop(uint64 number)
 	pthread_mutex_lock(&store.lock);
 	if (number != 0)
 	{
-		if ((kept = find_cached(number)) != NULL)
+		if ((kept = find_cached_side(number)) != NULL)
 			rb_cache_drop(store.cache, kept);
 	}
 	else
 		while (store.cache != NULL && (kept = rb_cache_next(store.cache, NULL)) != NULL)
 			rb_cache_drop(store.cache, kept);
-	unlist_gone();
+	unlist_evicted_sides();
 	pthread_mutex_unlock(&store.lock);
 }
 
@@ -332,8 +332,8 @@ rb_store_was_used(uint64 number)
 	if (number == 0)
 		return;
 	pthread_mutex_lock(&store.lock);
-	if (find_cached(number) == NULL)
-		note_gone(number);
+	if (find_cached_side(number) == NULL)
+		note_evicted_side(number);
 	pthread_mutex_unlock(&store.lock);
 }
 
@@ -360,12 +360,12 @@ rb_store_note_device(const rb_backend *device)
 	pthread_mutex_lock(&store.lock);
 	for (int i = 0; i < GONE; i++)
 		if (gone[i] != 0)
-			forget_gone(gone[i]);
+			forget_evicted_side(gone[i]);
 	for (int i = 0; i < RB_STORED; i++)
 		if (store.list[i].number == number[i] && store.list[i].device_bytes != bytes[i])
 		{
 			store.list[i].device_bytes = bytes[i];
-			publish_entry(i);
+			publish_cached_side(i);
 		}
 	pthread_mutex_unlock(&store.lock);
 }
@@ -374,7 +374,7 @@ rb_store_note_device(const rb_backend *device)
 
 /* Copies an entry; returns true if it is valid and belongs to the running worker. */
 static bool
-copy_stored_entry(rb_service_block *block, int i, rb_stored *stored)
+copy_shared_entry_of_side(rb_service_block *block, int i, rb_stored *stored)
 {
 	rb_stored_entry *e = &block->stored[i];
 	uint64 word = rb_acquire(&block->worker);
@@ -402,7 +402,8 @@ rb_stored_find(const void *key, rb_stored *stored)
 	rb_service_block *block = rb_service_find();
 
 	for (int i = 0; block != NULL && i < RB_STORED; i++)
-		if (copy_stored_entry(block, i, stored) && memcmp(stored->keep.key, key, RB_KEY_BYTES) == 0)
+		if (copy_shared_entry_of_side(block, i, stored) &&
+			memcmp(stored->keep.key, key, RB_KEY_BYTES) == 0)
 			return true;
 	memset(stored, 0, sizeof *stored);
 	return false;
@@ -414,7 +415,7 @@ rb_stored_get(int i, rb_stored *stored)
 	rb_service_block *block = rb_service_find();
 	const bool there = block != NULL && i >= 0 && i < RB_STORED;
 
-	if (!there || !copy_stored_entry(block, i, stored))
+	if (!there || !copy_shared_entry_of_side(block, i, stored))
 		memset(stored, 0, sizeof *stored);
 	return there;
 }

@@ -27,7 +27,7 @@
  * during a session.
  */
 static bool
-find_file(char *path, size_t path_size, char *why_not, size_t size)
+find_plugin_file(char *path, size_t path_size, char *why_not, size_t size)
 {
 	Dl_info self;
 	const char *slash;
@@ -52,7 +52,7 @@ rb_device_installed(char *why_not, size_t size)
 {
 	char path[MAXPGPATH];
 
-	return find_file(path, sizeof path, why_not, size);
+	return find_plugin_file(path, sizeof path, why_not, size);
 }
 
 const rb_backend *
@@ -65,7 +65,7 @@ rb_device_here(char *text, size_t size)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (find_file(path, sizeof path, text, size))
+	if (find_plugin_file(path, sizeof path, text, size))
 	{
 		usable = rb_backend_open(path, text, size);
 		if (usable != NULL)
@@ -89,7 +89,7 @@ static struct
 } opening;
 
 static void *
-run_opening(void *arg)
+open_plugin_in_thread(void *arg)
 {
 	opening.backend = rb_device_here(opening.text, sizeof opening.text);
 	rb_release(&opening.state, opening.backend != NULL ? RB_DEVICE_FOUND : RB_DEVICE_NONE);
@@ -106,7 +106,7 @@ rb_device_begin(void)
 	opening.begun = true;
 	opening.begun_ms = rb_now_ms();
 	rb_release(&opening.state, RB_DEVICE_OPENING);
-	if (rb_thread_start(&thread, STACK, run_opening, NULL) == 0)
+	if (rb_thread_start(&thread, STACK, open_plugin_in_thread, NULL) == 0)
 		pthread_detach(thread);
 	else
 	{

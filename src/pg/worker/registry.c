@@ -3,8 +3,8 @@
  *	  Implements the block through which sessions and the worker find each other, redblue_progress,
  *	  which shows the joins listed in it, and the segment of each request.
  *
- * The block takes a few kilobytes of the server's shared memory. If the library is preloaded, they are
- * requested at startup; otherwise they come from the reserve that every server has
+ * The block takes a few kilobytes of the server's shared memory. If the library is preloaded, they
+ * are requested at startup; otherwise they come from the reserve that every server has
  * (contrib/pg_prewarm also uses it), and without a reserve there is no worker. The block holds no
  * lock that a process could be forced to wait for (protocol.h).
  */
@@ -26,7 +26,7 @@
 static shmem_request_hook_type previous_request;
 
 static void
-request_memory(void)
+request_shared_memory(void)
 {
 	if (previous_request != NULL)
 		previous_request();
@@ -36,12 +36,12 @@ request_memory(void)
 void
 rb_service_request_memory(void)
 {
-	rb_install_shmem_request(previous_request, request_memory);
+	rb_install_shmem_request(previous_request, request_shared_memory);
 }
 
 /* Returns a hash of all layouts that the two processes must agree on. */
 static uint32
-hash_layouts(void)
+hash_shared_layouts(void)
 {
 	const rb_abi abi = RB_ABI;
 	uint32 hash = RB_PROTOCOL;
@@ -59,13 +59,13 @@ rb_service_name(void)
 	static char name[NAME_LENGTH];
 
 	if (name[0] == '\0')
-		snprintf(name, sizeof name, "redblue %s %08x", RB_VERSION, hash_layouts());
+		snprintf(name, sizeof name, "redblue %s %08x", RB_VERSION, hash_shared_layouts());
 	return name;
 }
 
 /* Finds or creates the block; raises an error if there is no space for it. */
 static rb_service_block *
-find_or_make(void)
+find_or_make_shared_block(void)
 {
 	rb_service_block *block;
 	bool found;
@@ -94,7 +94,7 @@ rb_service_find(void)
 	tried = true;
 	PG_TRY();
 	{
-		block = find_or_make();
+		block = find_or_make_shared_block();
 	}
 	PG_CATCH();
 	{
@@ -284,7 +284,7 @@ rb_progress_end(rb_progress_entry **e)
 
 /* Copies an entry; returns false if it is unused or being changed. */
 static bool
-copy_progress_entry(rb_progress_entry *e, rb_progress_entry *copy)
+copy_entry_of_progress(rb_progress_entry *e, rb_progress_entry *copy)
 {
 	uint32 before = rb_acquire(&e->change);
 
@@ -297,7 +297,7 @@ copy_progress_entry(rb_progress_entry *e, rb_progress_entry *copy)
 
 /* Applies the visibility rule of pg_stat_activity. */
 static bool
-may_see(Oid role)
+may_see_progress_entry(Oid role)
 {
 	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ||
 		   has_privs_of_role(GetUserId(), role);
@@ -318,7 +318,7 @@ redblue_progress(PG_FUNCTION_ARGS)
 		Datum values[5];
 		bool nulls[5] = {false};
 
-		if (!copy_progress_entry(&block->progress[i], &e) || !may_see(e.role))
+		if (!copy_entry_of_progress(&block->progress[i], &e) || !may_see_progress_entry(e.role))
 			continue;
 		values[0] = Int32GetDatum(e.pid);
 		values[1] = CStringGetTextDatum(e.function);
@@ -334,11 +334,11 @@ redblue_progress(PG_FUNCTION_ARGS)
 /* ---- segments of requests ---- */
 
 /*
- * Failure to create or attach a segment is not an error. PostgreSQL raises one if it cannot create a
- * segment (/dev/shm is full, too many files are open). At that point it holds no lock, and its
- * resources belong to the current resource owner. A resource owner is therefore created for this one
- * call, and releasing it has the same effect as the end of a transaction. A segment that was created
- * lives until it is detached.
+ * Failure to create or attach a segment is not an error. PostgreSQL raises one if it cannot create
+ * a segment (/dev/shm is full, too many files are open). At that point it holds no lock, and its
+ * resources belong to the current resource owner. A resource owner is therefore created for this
+ * one call, and releasing it has the same effect as the end of a transaction. A segment that was
+ * created lives until it is detached.
  */
 
 /* doc/reference.md states how many joins fit into the shared memory of a container. */
@@ -346,7 +346,7 @@ StaticAssertDecl(sizeof(rb_request) <= 1600000, "a request takes about 1.5 MB of
 
 /* Creates a segment if handle is DSM_HANDLE_INVALID, or attaches that one. */
 static dsm_segment *
-get_segment(dsm_handle handle, char *why_not, size_t size)
+get_request_segment(dsm_handle handle, char *why_not, size_t size)
 {
 	const bool make = handle == DSM_HANDLE_INVALID;
 	dsm_segment *segment =
@@ -361,7 +361,7 @@ get_segment(dsm_handle handle, char *why_not, size_t size)
 
 /* Attaches to a segment, or returns NULL and the reason. */
 static dsm_segment *
-try_segment(dsm_handle handle, char *why_not, size_t size)
+try_request_segment(dsm_handle handle, char *why_not, size_t size)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner before = CurrentResourceOwner;
@@ -372,7 +372,7 @@ try_segment(dsm_handle handle, char *why_not, size_t size)
 	CurrentResourceOwner = owner;
 	PG_TRY();
 	{
-		segment = get_segment(handle, why_not, size);
+		segment = get_request_segment(handle, why_not, size);
 	}
 	PG_CATCH();
 	{
@@ -396,11 +396,11 @@ try_segment(dsm_handle handle, char *why_not, size_t size)
 dsm_segment *
 rb_segment_create(char *why_not, size_t size)
 {
-	return try_segment(DSM_HANDLE_INVALID, why_not, size);
+	return try_request_segment(DSM_HANDLE_INVALID, why_not, size);
 }
 
 dsm_segment *
 rb_segment_attach(dsm_handle handle, char *why_not, size_t size)
 {
-	return try_segment(handle, why_not, size);
+	return try_request_segment(handle, why_not, size);
 }

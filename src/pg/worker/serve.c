@@ -85,7 +85,7 @@ static struct
 
 /* Appends a request to the queue at the gate. */
 static void
-gate_queue(rb_served *s)
+queue_at_gate(rb_served *s)
 {
 	rb_served **last = &gate.first;
 
@@ -99,7 +99,7 @@ gate_queue(rb_served *s)
 
 /* Removes a request from the queue. The caller holds the lock. */
 static void
-leave_queue(rb_served *s)
+leave_queue_at_gate(rb_served *s)
 {
 	rb_served **at = &gate.first;
 
@@ -110,16 +110,16 @@ leave_queue(rb_served *s)
 }
 
 static void
-gate_give_up(rb_served *s)
+give_up_gate(rb_served *s)
 {
 	pthread_mutex_lock(&gate.lock);
-	leave_queue(s);
+	leave_queue_at_gate(s);
 	pthread_mutex_unlock(&gate.lock);
 }
 
 /* Lets a request through the gate if it is first and there is room. Returns true if so. */
 static bool
-gate_enter(rb_served *s)
+enter_gate(rb_served *s)
 {
 	bool open;
 
@@ -127,7 +127,7 @@ gate_enter(rb_served *s)
 	open = gate.first == s && (gate.joins == 0 || gate.parts + s->parts <= TOGETHER_PARTS);
 	if (open)
 	{
-		leave_queue(s);
+		leave_queue_at_gate(s);
 		gate.joins++;
 		gate.parts += s->parts;
 		s->at_gate = true;
@@ -141,7 +141,7 @@ gate_enter(rb_served *s)
  * thread of the request.
  */
 static void
-gate_leave(rb_served *s)
+leave_gate(rb_served *s)
 {
 	pthread_mutex_lock(&gate.lock);
 	if (s->at_gate)
@@ -155,7 +155,7 @@ gate_leave(rb_served *s)
 
 /* Counts a join on the device. Returns the number of those that have ended. */
 static uint64
-device_enter(void)
+enter_device(void)
 {
 	uint64 ended;
 
@@ -167,7 +167,7 @@ device_enter(void)
 }
 
 static void
-device_leave(void)
+leave_device(void)
 {
 	pthread_mutex_lock(&gate.lock);
 	gate.on_device--;
@@ -193,7 +193,7 @@ unlock_served(rb_served *s)
 
 /* Returns true if the session no longer needs the request or if the worker is ending. */
 static bool
-is_request_stopped(rb_served *s)
+is_served_request_stopped(rb_served *s)
 {
 	rb_request *request = lock_served(s);
 	bool stop = request == NULL || rb_acquire(&request->stop) != 0;
@@ -204,7 +204,7 @@ is_request_stopped(rb_served *s)
 
 /* Copies stage and progress to the request. */
 static void
-publish_progress(rb_served *s)
+publish_progress_of_request(rb_served *s)
 {
 	rb_request *request = lock_served(s);
 
@@ -219,7 +219,7 @@ publish_progress(rb_served *s)
 
 /* Reports that all cached sides of the request were found and are held. */
 static void
-report_found(rb_served *s)
+report_cached_sides_found(rb_served *s)
 {
 	rb_request *request = lock_served(s);
 
@@ -230,7 +230,7 @@ report_found(rb_served *s)
 
 /* Copies the note to the request. */
 static void
-report_note(rb_served *s)
+report_note_of_request(rb_served *s)
 {
 	rb_request *request = lock_served(s);
 
@@ -241,7 +241,7 @@ report_note(rb_served *s)
 
 /* Copies status, error and statistics to the request. */
 static void
-report_end(rb_served *s, rb_status status)
+report_end_of_request(rb_served *s, rb_status status)
 {
 	rb_request *request = lock_served(s);
 
@@ -264,33 +264,33 @@ report_end(rb_served *s, rb_status status)
  * wait.
  */
 static void
-wait_for_session(rb_served *s, int *idle, double *since)
+wait_for_reading_session(rb_served *s, int *idle, double *since)
 {
 	if (*idle == 0)
 		*since = rb_now_ms();
 	else if (rb_now_ms() - *since > PATIENCE_MS)
-		gate_leave(s);
+		leave_gate(s);
 	rb_wait_backoff(idle, RB_LONGEST_US);
 }
 
 /* ---- steps of a request ---- */
 
 static rb_status
-fail_request(rb_served *s, rb_status status, const char *text)
+fail_served_request(rb_served *s, rb_status status, const char *text)
 {
 	return rb_fail(&s->ctx, status, 0, 0, text);
 }
 
 /* Fails a request whose arguments no session would send. */
 static rb_status
-refuse_nonsense(rb_served *s)
+refuse_unsound_request(rb_served *s)
 {
-	return fail_request(s, RB_UNSUPPORTED, "the request is inconsistent");
+	return fail_served_request(s, RB_UNSUPPORTED, "the request is inconsistent");
 }
 
 /* Waits until the device is open or has failed to open. */
 static rb_status
-wait_for_device(rb_served *s)
+wait_for_device_to_open(rb_served *s)
 {
 	char text[sizeof s->ctx.error.text];
 	rb_device_state state;
@@ -299,11 +299,11 @@ wait_for_device(rb_served *s)
 	while ((state = rb_device_begun(&s->backend, text, sizeof text)) == RB_DEVICE_OPENING ||
 		   state == RB_DEVICE_UNKNOWN)
 	{
-		if (is_request_stopped(s))
+		if (is_served_request_stopped(s))
 			return RB_STOPPED;
 		rb_wait_backoff(&idle, RB_LONGEST_US);
 	}
-	return state == RB_DEVICE_FOUND ? RB_OK : fail_request(s, RB_NO_DEVICE, text);
+	return state == RB_DEVICE_FOUND ? RB_OK : fail_served_request(s, RB_NO_DEVICE, text);
 }
 
 /* Waits at the gate until the request may join. */
@@ -312,12 +312,12 @@ wait_at_gate(rb_served *s)
 {
 	int idle = 0;
 
-	gate_queue(s);
-	while (!gate_enter(s))
+	queue_at_gate(s);
+	while (!enter_gate(s))
 	{
-		if (is_request_stopped(s))
+		if (is_served_request_stopped(s))
 		{
-			gate_give_up(s);
+			give_up_gate(s);
 			return RB_STOPPED;
 		}
 		rb_wait_backoff(&idle, RB_LONGEST_US);
@@ -327,7 +327,7 @@ wait_at_gate(rb_served *s)
 
 /* Takes references to the cached sides before waiting for anything. */
 static rb_status
-hold_cached(rb_served *s)
+hold_cached_sides_of_request(rb_served *s)
 {
 	/* A join counts as a use of the side; other requests do not. */
 	const bool hit = s->asked.ask == RB_ASK_JOIN;
@@ -340,9 +340,9 @@ hold_cached(rb_served *s)
 			continue;
 		s->kept[i] = rb_store_use(side->number, hit);
 		if (s->kept[i] == NULL)
-			return fail_request(s, RB_GONE, "the cached table was evicted");
+			return fail_served_request(s, RB_GONE, "the cached table was evicted");
 	}
-	report_found(s);
+	report_cached_sides_found(s);
 	return RB_OK;
 }
 
@@ -350,7 +350,7 @@ hold_cached(rb_served *s)
 
 /* Allocates the arrays for the rows of a side. */
 static rb_status
-alloc_rows(rb_served *s, const rb_sent_side *side, const rb_set **set)
+allocate_rows_of_side(rb_served *s, const rb_sent_side *side, const rb_set **set)
 {
 	const rb_sent_rows *rows = &side->rows;
 	rb_set made = {.kind = side->kind,
@@ -367,7 +367,7 @@ alloc_rows(rb_served *s, const rb_sent_side *side, const rb_set **set)
 		return rb_fail(&s->ctx, RB_TOO_MANY_OBJECTS, rows->nparts, RB_MAX_OBJECTS, NULL);
 	/* A slice of rows with several parts may contain rows without any part. */
 	if (rows->has_row_of ? rows->nrows > RB_MAX_OBJECTS : rows->nrows != rows->nparts)
-		return refuse_nonsense(s);
+		return refuse_unsound_request(s);
 	RB_TRY(rb_array(&s->ctx, (void **) &made.coords, Max(rows->nparts, 1),
 					(size_t) rb_kind_width(side->kind) * sizeof(double)));
 	if (rows->has_row_of)
@@ -380,7 +380,7 @@ alloc_rows(rb_served *s, const rb_sent_side *side, const rb_set **set)
 
 /* Returns true if the parts' row indices are ascending and within range. */
 static bool
-rows_are_sound(const rb_set *set)
+are_received_rows_sound(const rb_set *set)
 {
 	uint32_t wrong = 0;
 
@@ -393,7 +393,7 @@ rows_are_sound(const rb_set *set)
 
 /* Returns true if the cut's rows and parts exist and the parts belong to the rows. */
 static bool
-cut_is_sound(const rb_cut *cut, const rb_set *from)
+is_received_cut_sound(const rb_cut *cut, const rb_set *from)
 {
 	const uint64 row = cut->from_row;
 	const uint64 part = cut->from_part;
@@ -410,7 +410,7 @@ cut_is_sound(const rb_cut *cut, const rb_set *from)
 
 /* Returns true if the cuts of a delta set are valid. */
 static bool
-view_is_sound(const rb_view *view)
+is_received_delta_set_sound(const rb_view *view)
 {
 	const rb_cut *cuts = view->cuts;
 
@@ -418,14 +418,14 @@ view_is_sound(const rb_view *view)
 		cuts[view->ncuts].part > RB_MAX_OBJECTS)
 		return false;
 	for (uint32 i = 0; i < view->ncuts; i++)
-		if (!cut_is_sound(&cuts[i], cuts[i].fresh ? view->fresh : view->kept))
+		if (!is_received_cut_sound(&cuts[i], cuts[i].fresh ? view->fresh : view->kept))
 			return false;
 	return true;
 }
 
 /* Builds the side from the received rows and the cached side. */
 static rb_status
-build_side(rb_served *s, int i, const rb_set **rows, const rb_cut *cuts)
+build_served_side(rb_served *s, int i, const rb_set **rows, const rb_cut *cuts)
 {
 	const rb_sent_side *side = &s->asked.side[i];
 	const rb_set **kept = &s->kept[i];
@@ -436,8 +436,8 @@ build_side(rb_served *s, int i, const rb_set **rows, const rb_cut *cuts)
 		const rb_view view = {*kept, *rows, cuts, side->ncuts, false};
 		rb_error error;
 
-		if (!view_is_sound(&view))
-			return refuse_nonsense(s);
+		if (!is_received_delta_set_sound(&view))
+			return refuse_unsound_request(s);
 		status = rb_view_make(s->memory, &view, side->skipped, &s->set[i], &error);
 		if (status != RB_OK)
 			return rb_fail(&s->ctx, status, error.need, error.limit, NULL);
@@ -459,13 +459,13 @@ build_side(rb_served *s, int i, const rb_set **rows, const rb_cut *cuts)
 	}
 	if (s->set[i]->kind != side->kind || s->set[i]->nparts != side->nparts ||
 		s->set[i]->nrows != side->nrows)
-		status = refuse_nonsense(s);
+		status = refuse_unsound_request(s);
 	return status;
 }
 
 /* Returns true if side i is cached under the same key as the first side. */
 static bool
-is_first_side_too(const rb_served *s, int i)
+is_side_cached_as_first(const rb_served *s, int i)
 {
 	const rb_to_keep *keep = &s->asked.side[i].keep;
 	const rb_to_keep *first = &s->asked.side[0].keep;
@@ -480,7 +480,7 @@ is_first_side_too(const rb_served *s, int i)
  * it.
  */
 static rb_status
-cache_side(rb_served *s, int i, const void *card)
+cache_served_side(rb_served *s, int i, const void *card)
 {
 	const rb_to_keep *keep = &s->asked.side[i].keep;
 	const rb_set *set = s->set[i];
@@ -492,7 +492,7 @@ cache_side(rb_served *s, int i, const void *card)
 		(void) rb_store_set_manifest(s->asked.side[i].number, keep, card);
 		return RB_OK;
 	}
-	if (is_first_side_too(s, i) || set->number != 0)
+	if (is_side_cached_as_first(s, i) || set->number != 0)
 		return RB_OK;
 	status = rb_set_materialize(&s->ctx, set);
 	if (status == RB_OK)
@@ -528,7 +528,7 @@ typedef struct rb_moving
 
 /* Receives the bytes of one lane; runs on a thread of the team. */
 static void
-read_lanes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+receive_lane_of_session_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_moving *m = arg;
 	rb_bytes part[RB_SENT_ARRAYS];
@@ -542,7 +542,7 @@ read_lanes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		size_t moved = 0;
 		rb_request *request;
 
-		if (is_request_stopped(m->s))
+		if (is_served_request_stopped(m->s))
 		{
 			rb_release(&m->stopped, 1);
 			return;
@@ -558,13 +558,13 @@ read_lanes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		if (moved > 0)
 			idle = 0;
 		else
-			wait_for_session(m->s, &idle, &since);
+			wait_for_reading_session(m->s, &idle, &since);
 	}
 }
 
 /* Receives all bytes of the arrays from the session. */
 static rb_status
-read_arrays(rb_served *s, const rb_bytes *arrays, int n)
+receive_arrays_of_session(rb_served *s, const rb_bytes *arrays, int n)
 {
 	const uint32 lanes = rb_lanes_of(&s->asked, arrays, n);
 	rb_moving moving = {s, arrays, n, 0};
@@ -574,14 +574,14 @@ read_arrays(rb_served *s, const rb_bytes *arrays, int n)
 	if (rb_bytes_left(arrays, n) == 0)
 		return RB_OK;
 	RB_TRY(rb_team_open(&s->ctx, (int) lanes, &me));
-	status = rb_loop(me, lanes, 1, read_lanes_piece, &moving);
+	status = rb_loop(me, lanes, 1, receive_lane_of_session_piece, &moving);
 	rb_team_close(&me);
 	return moving.stopped != 0 ? RB_STOPPED : status;
 }
 
 /* Sends a header and arrays to the session. */
 static rb_status
-send_reply(rb_served *s, void *header, size_t size, const rb_bytes *arrays, int n)
+send_reply_to_session(rb_served *s, void *header, size_t size, const rb_bytes *arrays, int n)
 {
 	rb_bytes all[1 + RB_SENT_ARRAYS] = {{header, size}};
 	double since = 0;
@@ -593,7 +593,7 @@ send_reply(rb_served *s, void *header, size_t size, const rb_bytes *arrays, int 
 		size_t moved = 0;
 		rb_request *request;
 
-		if (is_request_stopped(s))
+		if (is_served_request_stopped(s))
 			return RB_STOPPED;
 		request = lock_served(s);
 		if (request != NULL)
@@ -606,14 +606,14 @@ send_reply(rb_served *s, void *header, size_t size, const rb_bytes *arrays, int 
 		if (moved > 0)
 			idle = 0;
 		else
-			wait_for_session(s, &idle, &since);
+			wait_for_reading_session(s, &idle, &since);
 	}
 	return RB_OK;
 }
 
 /* Receives a side from the session, or takes it from the cache. */
 static rb_status
-receive_side(rb_served *s, int i)
+receive_side_of_session(rb_served *s, int i)
 {
 	const rb_sent_side *side = &s->asked.side[i];
 	const rb_set *rows = NULL;
@@ -625,17 +625,18 @@ receive_side(rb_served *s, int i)
 	if (side->from == RB_FROM_DELTA)
 		status = rb_array(&s->ctx, (void **) &cuts, (size_t) side->ncuts + 1, sizeof *cuts);
 	if (status == RB_OK && side->from != RB_FROM_CACHED)
-		status = alloc_rows(s, side, &rows);
+		status = allocate_rows_of_side(s, side, &rows);
 	if (status == RB_OK && side->keep.card_bytes > 0)
 		status = rb_array(&s->ctx, &card, side->keep.card_bytes, 1);
 	if (status == RB_OK)
-		status = read_arrays(s, arrays, rb_side_arrays(side, cuts, rows, card, arrays));
-	if (status == RB_OK && rows != NULL && !rows_are_sound(rows))
-		status = refuse_nonsense(s);
+		status =
+			receive_arrays_of_session(s, arrays, rb_side_arrays(side, cuts, rows, card, arrays));
+	if (status == RB_OK && rows != NULL && !are_received_rows_sound(rows))
+		status = refuse_unsound_request(s);
 	if (status == RB_OK)
-		status = build_side(s, i, &rows, cuts);
+		status = build_served_side(s, i, &rows, cuts);
 	if (status == RB_OK && card != NULL)
-		status = cache_side(s, i, card);
+		status = cache_served_side(s, i, card);
 	rb_set_release(&rows);
 	rb_free(s->memory, (void **) &cuts);
 	rb_free(s->memory, &card);
@@ -644,7 +645,7 @@ receive_side(rb_served *s, int i)
 
 /* Receives and checks the group numbers of the rows. */
 static rb_status
-receive_number_array(rb_served *s)
+receive_group_numbers(rb_served *s)
 {
 	rb_bytes array;
 	size_t n;
@@ -654,19 +655,19 @@ receive_number_array(rb_served *s)
 	n = array.left / sizeof *s->number;
 	RB_TRY(rb_array(&s->ctx, (void **) &s->number, array.left, 1));
 	array.at = (char *) s->number;
-	RB_TRY(read_arrays(s, &array, 1));
+	RB_TRY(receive_arrays_of_session(s, &array, 1));
 	for (size_t i = 0; i < n; i++)
 		if (s->number[i] >= s->asked.job.numbers)
-			return refuse_nonsense(s);
+			return refuse_unsound_request(s);
 	return RB_OK;
 }
 
 static rb_status
-receive_sides(rb_served *s)
+receive_sides_of_session(rb_served *s)
 {
 	for (int i = 0; i < s->asked.sides; i++)
-		RB_TRY(receive_side(s, i));
-	return receive_number_array(s);
+		RB_TRY(receive_side_of_session(s, i));
+	return receive_group_numbers(s);
 }
 
 /* ---- the join ---- */
@@ -676,7 +677,7 @@ receive_sides(rb_served *s)
  * memory for the members themselves.
  */
 static rb_status
-compute_group_sizes(rb_served *s, const rb_groups *groups, const uint32_t **words)
+compute_sizes_of_groups(rb_served *s, const rb_groups *groups, const uint32_t **words)
 {
 	uint32_t *counts = NULL;
 
@@ -689,7 +690,7 @@ compute_group_sizes(rb_served *s, const rb_groups *groups, const uint32_t **word
 
 /* Sends the aggregate of the join, if there is one. */
 static rb_status
-write_aggregate(rb_served *s, const rb_stream *stream)
+write_aggregate_to_session(rb_served *s, const rb_stream *stream)
 {
 	const rb_sent_side *side =
 		&s->asked.side[s->asked.job.of == RB_OF_BLUE ? s->asked.sides - 1 : 0];
@@ -705,7 +706,7 @@ write_aggregate(rb_served *s, const rb_stream *stream)
 		if (n.starts * sizeof *groups.start + n.members * sizeof *groups.member >
 			s->asked.answer_limit)
 		{
-			RB_TRY(compute_group_sizes(s, &groups, &words));
+			RB_TRY(compute_sizes_of_groups(s, &groups, &words));
 			n = (rb_sent_reply){.words = groups.n};
 		}
 	}
@@ -717,12 +718,12 @@ write_aggregate(rb_served *s, const rb_stream *stream)
 	arrays[1] = (rb_bytes){(char *) groups.start, n.starts * sizeof *groups.start};
 	arrays[2] = (rb_bytes){(char *) groups.member, n.members * sizeof *groups.member};
 	s->answered = true;
-	return send_reply(s, &n, sizeof n, arrays, 3);
+	return send_reply_to_session(s, &n, sizeof n, arrays, 3);
 }
 
 /* Writes the ids of a block to the session, as fast as it reads them. */
 static rb_status
-write_ids(rb_served *s, const rb_block *block)
+write_ids_to_session(rb_served *s, const rb_block *block)
 {
 	double since = 0;
 	int idle = 0;
@@ -746,15 +747,15 @@ write_ids(rb_served *s, const rb_block *block)
 			s->blocks++;
 			return RB_OK;
 		}
-		if (is_request_stopped(s))
+		if (is_served_request_stopped(s))
 			return RB_STOPPED;
-		wait_for_session(s, &idle, &since);
+		wait_for_reading_session(s, &idle, &since);
 	}
 }
 
 /* Runs the join once; returns RB_END if it was completed. */
 static rb_status
-join_once(rb_served *s, void *arg)
+run_served_join_once(rb_served *s, void *arg)
 {
 	rb_job job = s->asked.job;
 	rb_stream *stream = NULL;
@@ -768,17 +769,17 @@ join_once(rb_served *s, void *arg)
 
 	while (status == RB_OK)
 	{
-		if (is_request_stopped(s))
+		if (is_served_request_stopped(s))
 			status = RB_STOPPED;
 		else
 			status = rb_stream_next(stream, WAIT_MS, &block);
-		publish_progress(s);
+		publish_progress_of_request(s);
 		if (status == RB_OK && block.n > 0)
-			status = write_ids(s, &block);
+			status = write_ids_to_session(s, &block);
 	}
 	if (status == RB_END)
 	{
-		status = write_aggregate(s, stream);
+		status = write_aggregate_to_session(s, stream);
 		status = status == RB_OK ? RB_END : status;
 	}
 	rb_stream_close(stream);
@@ -791,12 +792,12 @@ join_once(rb_served *s, void *arg)
  * all others wait for their sessions.
  */
 static bool
-wait_for_room(rb_served *s, uint64 ended)
+wait_for_room_on_device(rb_served *s, uint64 ended)
 {
 	const double until = rb_now_ms() + ROOM_MS;
 	int idle = 0;
 
-	gate_leave(s);
+	leave_gate(s);
 	for (;;)
 	{
 		bool room, none, busy;
@@ -808,7 +809,7 @@ wait_for_room(rb_served *s, uint64 ended)
 		pthread_mutex_unlock(&gate.lock);
 		if (room)
 			return wait_at_gate(s) == RB_OK;
-		if (none || (!busy && rb_now_ms() > until) || is_request_stopped(s))
+		if (none || (!busy && rb_now_ms() > until) || is_served_request_stopped(s))
 			return false;
 		rb_wait_backoff(&idle, RB_LONGEST_US);
 	}
@@ -819,7 +820,7 @@ wait_for_room(rb_served *s, uint64 ended)
  * show this if the join was stopped or had failed for another reason first.
  */
 static bool
-has_failed(const rb_served *s, rb_status status)
+has_device_failed(const rb_served *s, rb_status status)
 {
 	char text[sizeof s->ctx.error.text];
 
@@ -840,7 +841,7 @@ mark_device_failed(void)
 
 /* Returns true if the CPU may run the join: no device can, and no result has been sent. */
 static bool
-is_left_to_processor(const rb_served *s, rb_status status)
+is_join_left_to_processor(const rb_served *s, rb_status status)
 {
 	return s->asked.device == RB_ON_DEVICE_OR_PROCESSOR && s->blocks == 0 && !s->answered &&
 		   rb_is_device_failure(status);
@@ -848,7 +849,7 @@ is_left_to_processor(const rb_served *s, rb_status status)
 
 /* Notes why the device cannot be used, and selects the CPU. */
 static void
-leave_to_processor(rb_served *s)
+leave_join_to_processor(rb_served *s)
 {
 	const rb_error *error = &s->ctx.error;
 	const char *why = error->text[0] != '\0' ? error->text : rb_status_text(error->status);
@@ -856,25 +857,25 @@ leave_to_processor(rb_served *s)
 	strncpy(s->note, why, sizeof s->note - 1);
 	rb_forget_failure(&s->ctx);
 	s->backend = &rb_backend_cpu;
-	gate_leave(s);
-	report_note(s);
+	leave_gate(s);
+	report_note_of_request(s);
 }
 
 /* Runs the work on the device, and repeats it if the device was full. */
 static rb_status
-run_on_device(rb_served *s, rb_status (*once)(rb_served *s, void *arg), void *arg)
+run_work_on_device(rb_served *s, rb_status (*once)(rb_served *s, void *arg), void *arg)
 {
 	const rb_stats before = s->ctx.stats;
 
 	for (;;)
 	{
-		uint64 ended = device_enter();
+		uint64 ended = enter_device();
 		rb_status status = once(s, arg);
 
-		device_leave();
-		if (has_failed(s, status))
+		leave_device();
+		if (has_device_failed(s, status))
 			mark_device_failed();
-		if (status != RB_DEVICE_FULL || s->blocks > 0 || !wait_for_room(s, ended))
+		if (status != RB_DEVICE_FULL || s->blocks > 0 || !wait_for_room_on_device(s, ended))
 			return status;
 		rb_forget_failure(&s->ctx);
 		s->ctx.stats = before;
@@ -889,34 +890,34 @@ run_served_join(rb_served *s)
 	rb_status status;
 
 	if (s->backend == &rb_backend_cpu)
-		return join_once(s, NULL);
-	status = run_on_device(s, join_once, NULL);
-	if (!is_left_to_processor(s, status))
+		return run_served_join_once(s, NULL);
+	status = run_work_on_device(s, run_served_join_once, NULL);
+	if (!is_join_left_to_processor(s, status))
 		return status;
-	leave_to_processor(s);
+	leave_join_to_processor(s);
 	s->ctx.stats = before;
-	return join_once(s, NULL);
+	return run_served_join_once(s, NULL);
 }
 
 /* ---- kinds of requests ---- */
 
 /* Serves a join: waits for the device, receives the sides, joins. */
 static rb_status
-serve_join(rb_served *s)
+serve_join_request(rb_served *s)
 {
 	s->backend = &rb_backend_cpu;
 	if (s->asked.device != RB_ON_PROCESSOR)
 	{
-		const rb_status status = wait_for_device(s);
+		const rb_status status = wait_for_device_to_open(s);
 
 		if (status == RB_OK)
 			RB_TRY(wait_at_gate(s));
-		else if (is_left_to_processor(s, status))
-			leave_to_processor(s);
+		else if (is_join_left_to_processor(s, status))
+			leave_join_to_processor(s);
 		else
 			return status;
 	}
-	RB_TRY(receive_sides(s));
+	RB_TRY(receive_sides_of_session(s));
 	return run_served_join(s);
 }
 
@@ -937,7 +938,7 @@ typedef struct rb_rounds
 
 /* Runs the rounds of a refinement on the device. */
 static void *
-rounds_thread(void *arg)
+run_rounds_thread(void *arg)
 {
 	rb_rounds *rounds = arg;
 	rb_served *s = rounds->s;
@@ -952,20 +953,20 @@ rounds_thread(void *arg)
  * the device cannot run them, the session does, because it has the mesh.
  */
 static rb_status
-rounds_once(rb_served *s, void *arg)
+run_rounds_once(rb_served *s, void *arg)
 {
 	rb_rounds *rounds = arg;
 	pthread_t thread;
 	int idle = 0;
 
 	rounds->done = 0;
-	if (rb_thread_start(&thread, DEVICE_STACK, rounds_thread, rounds) != 0)
-		return fail_request(s, RB_NO_THREAD, "could not create a thread for the GPU");
+	if (rb_thread_start(&thread, DEVICE_STACK, run_rounds_thread, rounds) != 0)
+		return fail_served_request(s, RB_NO_THREAD, "could not create a thread for the GPU");
 	while (rb_acquire(&rounds->done) == 0)
 	{
-		if (is_request_stopped(s))
+		if (is_served_request_stopped(s))
 			rb_context_stop(&s->ctx);
-		publish_progress(s);
+		publish_progress_of_request(s);
 		rb_wait_backoff(&idle, RB_LONGEST_US);
 	}
 	pthread_join(thread, NULL);
@@ -974,21 +975,22 @@ rounds_once(rb_served *s, void *arg)
 
 /* Sends a refined mesh to the session. */
 static rb_status
-write_refined(rb_served *s, rb_refining *r)
+write_mesh_to_session(rb_served *s, rb_refining *r)
 {
 	rb_sent_refining sent;
 	rb_bytes arrays[RB_SENT_ARRAYS];
 
 	rb_sent_refining_of(&sent, r);
 	(void) s->backend->probe(s->ctx.device, sent.device, sizeof sent.device);
-	return send_reply(s, &sent, sizeof sent, arrays, rb_refining_arrays(&sent, r, true, arrays));
+	return send_reply_to_session(s, &sent, sizeof sent, arrays,
+								 rb_refining_arrays(&sent, r, true, arrays));
 }
 
 /*
  * Receives a mesh, refines it and returns it. The mesh is in this process only during its rounds.
  */
 static rb_status
-refine_once(rb_served *s, const rb_sent_refining *sent)
+serve_one_refinement(rb_served *s, const rb_sent_refining *sent)
 {
 	rb_rounds rounds = {.s = s};
 	rb_bytes arrays[RB_SENT_ARRAYS];
@@ -999,89 +1001,90 @@ refine_once(rb_served *s, const rb_sent_refining *sent)
 	RB_TRY(wait_at_gate(s));
 	status = rb_refining_alloc(&s->ctx, sent, &rounds.options, &rounds.report, &rounds.r);
 	if (status == RB_OK)
-		status = read_arrays(s, arrays, rb_refining_arrays(sent, &rounds.r, false, arrays));
+		status = receive_arrays_of_session(s, arrays,
+										   rb_refining_arrays(sent, &rounds.r, false, arrays));
 	if (status == RB_OK && !rb_refining_is_sound(sent, &rounds.r))
-		status = refuse_nonsense(s);
+		status = refuse_unsound_request(s);
 	if (status == RB_OK)
-		status = run_on_device(s, rounds_once, &rounds);
-	gate_leave(s);
+		status = run_work_on_device(s, run_rounds_once, &rounds);
+	leave_gate(s);
 	if (status == RB_OK)
-		status = write_refined(s, &rounds.r);
+		status = write_mesh_to_session(s, &rounds.r);
 	rb_refining_free(&rounds.r);
 	return status;
 }
 
 /* Refines meshes until the session ends the request, which is reported as RB_STOPPED. */
 static rb_status
-serve_refine(rb_served *s)
+serve_refine_request(rb_served *s)
 {
-	RB_TRY(wait_for_device(s));
+	RB_TRY(wait_for_device_to_open(s));
 	if (s->backend->refine == NULL)
-		return fail_request(s, RB_NO_DEVICE, "the GPU backend cannot refine meshes");
+		return fail_served_request(s, RB_NO_DEVICE, "the GPU backend cannot refine meshes");
 	for (;;)
 	{
 		rb_sent_refining sent;
 		const rb_bytes header = {(char *) &sent, sizeof sent};
 
-		RB_TRY(read_arrays(s, &header, 1));
-		RB_TRY(refine_once(s, &sent));
+		RB_TRY(receive_arrays_of_session(s, &header, 1));
+		RB_TRY(serve_one_refinement(s, &sent));
 	}
 }
 
 static rb_status
-serve_cache(rb_served *s)
+serve_cache_request(rb_served *s)
 {
-	RB_TRY(receive_sides(s));
+	RB_TRY(receive_sides_of_session(s));
 	return RB_END;
 }
 
 /* Sends n bytes to the session and ends the request. */
 static rb_status
-send_bytes(rb_served *s, void *bytes, size_t n)
+send_bytes_to_session(rb_served *s, void *bytes, size_t n)
 {
 	rb_sent_reply header = {.bytes = n};
 	const rb_bytes array = {bytes, n};
 
-	RB_TRY(send_reply(s, &header, sizeof header, &array, 1));
+	RB_TRY(send_reply_to_session(s, &header, sizeof header, &array, 1));
 	return RB_END;
 }
 
 /* Sends the manifest of a cached side. */
 static rb_status
-serve_card(rb_served *s)
+serve_manifest_request(rb_served *s)
 {
 	const size_t n = s->asked.card_bytes;
 	void *card = rb_store_manifest(s->asked.side[0].number, s->asked.card_from, n);
 	rb_status status;
 
 	if (card == NULL)
-		return fail_request(s, RB_GONE, "the cached table was evicted");
-	status = send_bytes(s, card, n);
+		return fail_served_request(s, RB_GONE, "the cached table was evicted");
+	status = send_bytes_to_session(s, card, n);
 	free(card);
 	return status;
 }
 
 /* Sends the ids of a set. */
 static rb_status
-serve_ids(rb_served *s)
+serve_ids_request(rb_served *s)
 {
 	const rb_set *set;
 	int64_t *ids = NULL;
 
-	RB_TRY(receive_sides(s));
+	RB_TRY(receive_sides_of_session(s));
 	set = s->set[0];
 	RB_TRY(rb_set_materialize_ids(&s->ctx, set));
 	if (set->ids != NULL)
-		return send_bytes(s, (void *) set->ids, (size_t) set->nrows * sizeof *ids);
+		return send_bytes_to_session(s, (void *) set->ids, (size_t) set->nrows * sizeof *ids);
 	RB_TRY(rb_array(&s->ctx, (void **) &ids, Max(set->nrows, 1), sizeof *ids));
 	for (uint32 i = 0; i < set->nrows; i++)
 		ids[i] = (int64_t) ((uint64_t) set->first_id + i);
-	return send_bytes(s, ids, (size_t) set->nrows * sizeof *ids);
+	return send_bytes_to_session(s, ids, (size_t) set->nrows * sizeof *ids);
 }
 
 /* Returns true if all enumeration values and counts are valid. */
 static bool
-are_arguments_sound(const rb_request_args *asked)
+are_request_arguments_sound(const rb_request_args *asked)
 {
 	bool sound = (asked->sides >= 1 || asked->ask == RB_ASK_REFINE) && asked->lanes >= 1 &&
 				 asked->lanes <= RB_LANES && (unsigned) asked->device <= RB_ON_DEVICE &&
@@ -1098,29 +1101,29 @@ are_arguments_sound(const rb_request_args *asked)
 static rb_status
 dispatch_request(rb_served *s)
 {
-	if (!are_arguments_sound(&s->asked))
-		return refuse_nonsense(s);
-	RB_TRY(hold_cached(s));
+	if (!are_request_arguments_sound(&s->asked))
+		return refuse_unsound_request(s);
+	RB_TRY(hold_cached_sides_of_request(s));
 	switch (s->asked.ask)
 	{
 		case RB_ASK_JOIN:
-			return serve_join(s);
+			return serve_join_request(s);
 		case RB_ASK_KEEP:
-			return serve_cache(s);
+			return serve_cache_request(s);
 		case RB_ASK_CARD:
-			return serve_card(s);
+			return serve_manifest_request(s);
 		case RB_ASK_IDS:
-			return serve_ids(s);
+			return serve_ids_request(s);
 		case RB_ASK_REFINE:
-			return serve_refine(s);
+			return serve_refine_request(s);
 		default:
-			return refuse_nonsense(s);
+			return refuse_unsound_request(s);
 	}
 }
 
 /* Releases the sides. Device copies of sides that are no longer cached will be evicted. */
 static void
-release_sides(rb_served *s)
+release_sides_of_request(rb_served *s)
 {
 	for (int i = 0; i < s->asked.sides; i++)
 	{
@@ -1136,7 +1139,7 @@ release_sides(rb_served *s)
 
 /* Publishes the device if it has not failed. */
 static void
-note_device(void)
+publish_device_unless_failed(void)
 {
 	const rb_backend *device;
 	char text[200];
@@ -1148,7 +1151,7 @@ note_device(void)
 
 /* Serves one request in a thread of its own. */
 static void *
-request_thread(void *arg)
+run_request_thread(void *arg)
 {
 	rb_served *s = arg;
 	rb_status status = dispatch_request(s);
@@ -1157,18 +1160,18 @@ request_thread(void *arg)
 	/* The worker is ending; the session did not stop the request. */
 	if (status == RB_STOPPED && rb_acquire(&s->stop) != 0)
 		status = RB_GONE;
-	gate_leave(s);
-	release_sides(s);
+	leave_gate(s);
+	release_sides_of_request(s);
 	rb_memory_destroy(s->memory);
 	/*
 	 * A request for the device ends after the list is updated. Other requests end first, so that a
 	 * driver that hangs does not delay them.
 	 */
 	if (on_device)
-		note_device();
-	report_end(s, status);
+		publish_device_unless_failed();
+	report_end_of_request(s, status);
 	if (!on_device)
-		note_device();
+		publish_device_unless_failed();
 	rb_release(&s->ended, 1);
 	return NULL;
 }
@@ -1176,7 +1179,7 @@ request_thread(void *arg)
 /* ---- functions called by the main thread ---- */
 
 static void
-refuse_request(rb_request *request, rb_status status, uint64 need)
+refuse_unserved_request(rb_request *request, rb_status status, uint64 need)
 {
 	request->status = status;
 	request->error = (rb_error){status, need, 0, ""};
@@ -1187,7 +1190,7 @@ refuse_request(rb_request *request, rb_status status, uint64 need)
  * Evicts a side at once, without memory or a thread, because the session wants memory to be freed.
  */
 static void
-serve_drop(rb_request *request)
+serve_evict_request(rb_request *request)
 {
 	rb_store_drop(request->asked.side[0].number);
 	rb_memory_trim(0);
@@ -1209,14 +1212,14 @@ rb_serve(rb_request *request, uint32 number)
 	rb_release(&request->taken, number);
 	if (request->asked.ask == RB_ASK_DROP)
 	{
-		serve_drop(request);
+		serve_evict_request(request);
 		return NULL;
 	}
 	s = calloc(1, sizeof *s);
 	if (s == NULL || (s->memory = rb_memory_create(request->asked.memory_limit)) == NULL)
 	{
 		free(s);
-		refuse_request(request, RB_OUT_OF_MEMORY, sizeof *s);
+		refuse_unserved_request(request, RB_OUT_OF_MEMORY, sizeof *s);
 		return NULL;
 	}
 	pthread_rwlock_init(&s->lock, NULL);
@@ -1236,11 +1239,11 @@ rb_serve(rb_request *request, uint32 number)
 	/* Let the idle memory of this join stay for the next one. */
 	if (s->asked.memory_limit > most_idle)
 		rb_memory_set_idle(most_idle = s->asked.memory_limit);
-	if (rb_thread_start(&s->thread, STACK, request_thread, s) != 0)
+	if (rb_thread_start(&s->thread, STACK, run_request_thread, s) != 0)
 	{
 		rb_memory_destroy(s->memory);
 		free(s);
-		refuse_request(request, RB_NO_THREAD, 0);
+		refuse_unserved_request(request, RB_NO_THREAD, 0);
 		return NULL;
 	}
 	return s;

@@ -84,7 +84,7 @@ static uint64 started_word;             /* Worker word when this session started
 static double failed_ms;                /* Time when a start failed, or 0 */
 
 static void
-give_up_start(rb_service_block *block, uint64 word)
+give_up_start_of_worker(rb_service_block *block, uint64 word)
 {
 	(void) rb_claim(&block->worker, &word,
 					RB_WORKER_WORD(RB_WORKER_NUMBER(word), 0, RB_WORKER_NONE));
@@ -95,14 +95,14 @@ give_up_start(rb_service_block *block, uint64 word)
  * else failed while it exited.
  */
 static bool
-is_dead(uint64 word)
+is_worker_process_dead(uint64 word)
 {
 	return RB_WORKER_PID(word) == 0 || (kill(RB_WORKER_PID(word), 0) != 0 && errno == ESRCH);
 }
 
 /* Returns true if the start has failed or if the session that starts the worker is gone. */
 static bool
-is_lost(rb_service_block *block, uint64 word)
+is_start_of_worker_lost(rb_service_block *block, uint64 word)
 {
 	const double ms = rb_now_ms() - block->starting_ms;
 	pid_t pid;
@@ -110,7 +110,7 @@ is_lost(rb_service_block *block, uint64 word)
 	if (started != NULL && word == started_word &&
 		GetBackgroundWorkerPid(started, &pid) == BGWH_STOPPED)
 		return true;
-	return ms > RB_DEAD_MS || (ms > RB_STARTER_MS && is_dead(word));
+	return ms > RB_DEAD_MS || (ms > RB_STARTER_MS && is_worker_process_dead(word));
 }
 
 #define RB_NOT_STARTED "the background worker did not start; see the server log"
@@ -143,7 +143,7 @@ start_worker(rb_service_block *block, uint64 word, char *why_not, size_t size)
 	started_word = mine;
 	if (registered)
 		return true;
-	give_up_start(block, mine);
+	give_up_start_of_worker(block, mine);
 	snprintf(why_not, size,
 			 "no background worker is available: all %d of max_worker_processes are in use",
 			 max_worker_processes);
@@ -171,11 +171,11 @@ ensure_worker(rb_service_block *block, char *why_not, size_t size)
 	switch (RB_WORKER_STATE(word))
 	{
 		case RB_WORKER_STARTING:
-			if (!is_lost(block, word))
+			if (!is_start_of_worker_lost(block, word))
 				return true;
 			if (word != started_word)
 				return start_worker(block, word, why_not, size);
-			give_up_start(block, word);
+			give_up_start_of_worker(block, word);
 			started_word = 0;
 			failed_ms = rb_now_ms();
 			snprintf(why_not, size, RB_NOT_STARTED);
@@ -183,7 +183,7 @@ ensure_worker(rb_service_block *block, char *why_not, size_t size)
 		case RB_WORKER_NONE:
 			return start_worker(block, word, why_not, size);
 		default:
-			return !is_dead(word) || start_worker(block, word, why_not, size);
+			return !is_worker_process_dead(word) || start_worker(block, word, why_not, size);
 	}
 }
 
@@ -192,7 +192,7 @@ ensure_worker(rb_service_block *block, char *why_not, size_t size)
  * reads the request when it runs, and is woken in case it has read it too early.
  */
 static void
-want_device(rb_service_block *block, uint64 word)
+ask_worker_for_device(rb_service_block *block, uint64 word)
 {
 	const bool there =
 		RB_WORKER_STATE(word) == RB_WORKER_STARTING || RB_WORKER_STATE(word) == RB_WORKER_RUNNING;
@@ -210,7 +210,7 @@ rb_worker_call(void)
 	char why_not[200];
 
 	if (ensure_worker(block, why_not, sizeof why_not))
-		want_device(block, rb_acquire(&block->worker));
+		ask_worker_for_device(block, rb_acquire(&block->worker));
 }
 
 /* Waits until the worker runs and returns its word, or 0 and the reason. */
@@ -266,7 +266,7 @@ rb_worker_device(bool wait, char *text, size_t size)
 			snprintf(text, size, "the background worker does not respond");
 			return RB_DEVICE_NO_NEWS;
 		}
-		want_device(block, word);
+		ask_worker_for_device(block, word);
 		CHECK_FOR_INTERRUPTS();
 		rb_wait_backoff(&idle, RB_LONGEST_US);
 	}
@@ -276,7 +276,7 @@ rb_worker_device(bool wait, char *text, size_t size)
 
 /* Writes the segment's handle into a mailbox slot; returns false if no slot is free. */
 static bool
-submit_request(rb_remote *r)
+post_request_to_mailbox(rb_remote *r)
 {
 	for (int i = 0; i < RB_POSTS; i++)
 	{
@@ -299,7 +299,7 @@ submit_request(rb_remote *r)
 
 /* Withdraws the message; returns false if the worker has already taken it. */
 static bool
-withdraw_request(rb_remote *r)
+withdraw_request_from_mailbox(rb_remote *r)
 {
 	uint64 word = r->post_word;
 
@@ -307,17 +307,18 @@ withdraw_request(rb_remote *r)
 }
 
 static bool
-is_gone(const rb_remote *r)
+is_worker_of_request_gone(const rb_remote *r)
 {
 	uint64 word = rb_acquire(&r->block->worker);
 
-	return !RB_SAME_WORKER(word, r->worker) || is_dead(word);
+	return !RB_SAME_WORKER(word, r->worker) || is_worker_process_dead(word);
 }
 
 static bool
-takes_nothing(const rb_remote *r)
+does_worker_take_nothing(const rb_remote *r)
 {
-	return is_gone(r) || RB_WORKER_STATE(rb_acquire(&r->block->worker)) == RB_WORKER_LEAVING;
+	return is_worker_of_request_gone(r) ||
+		   RB_WORKER_STATE(rb_acquire(&r->block->worker)) == RB_WORKER_LEAVING;
 }
 
 /*
@@ -326,7 +327,7 @@ takes_nothing(const rb_remote *r)
  * take it; the request records which one did.
  */
 static bool
-wait_until_taken(rb_remote *r, char *why_not, size_t size)
+wait_until_request_taken(rb_remote *r, char *why_not, size_t size)
 {
 	double until = rb_now_ms() + RB_ANSWER_MS;
 	uint32 taken;
@@ -336,7 +337,7 @@ wait_until_taken(rb_remote *r, char *why_not, size_t size)
 	while ((taken = rb_acquire(&r->request->taken)) == 0)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (takes_nothing(r) && again++ < RB_AGAIN)
+		if (does_worker_take_nothing(r) && again++ < RB_AGAIN)
 		{
 			uint64 word = wait_for_worker(r->block, why_not, size);
 
@@ -346,14 +347,14 @@ wait_until_taken(rb_remote *r, char *why_not, size_t size)
 			until = rb_now_ms() + RB_ANSWER_MS;
 			continue;
 		}
-		if (takes_nothing(r))
+		if (does_worker_take_nothing(r))
 			snprintf(why_not, size, "the background worker has exited");
 		else if (rb_now_ms() > until)
 			snprintf(why_not, size, "the background worker does not respond");
 		else
 		{
 			if (r->post < 0)
-				(void) submit_request(r);
+				(void) post_request_to_mailbox(r);
 			rb_wait_backoff(&idle, RB_LONGEST_US);
 			continue;
 		}
@@ -371,7 +372,8 @@ wait_until_taken(rb_remote *r, char *why_not, size_t size)
 
 /* Lists the arrays of one side that this session must send. */
 static int
-side_arrays(const rb_request_args *asked, const rb_submission *order, int i, rb_bytes *arrays)
+list_arrays_of_side(const rb_request_args *asked, const rb_submission *order, int i,
+					rb_bytes *arrays)
 {
 	const rb_set *set = i == 0 ? order->job->red : order->job->blue;
 	const rb_view *view = set->elsewhere ? set->view : NULL;
@@ -382,18 +384,18 @@ side_arrays(const rb_request_args *asked, const rb_submission *order, int i, rb_
 
 /* Lists the arrays of all sides. */
 static int
-all_arrays(const rb_request_args *asked, const rb_submission *order, rb_bytes *arrays)
+list_arrays_of_sides(const rb_request_args *asked, const rb_submission *order, rb_bytes *arrays)
 {
 	int n = 0;
 
 	for (int i = 0; i < asked->sides; i++)
-		n += side_arrays(asked, order, i, arrays + n);
+		n += list_arrays_of_side(asked, order, i, arrays + n);
 	return n + rb_number_array(asked, order->job->number, arrays + n);
 }
 
 /* Fills a request from a submission. */
 static void
-fill_request(rb_request *request, const rb_context *ctx, const rb_submission *order)
+fill_request_of_submission(rb_request *request, const rb_context *ctx, const rb_submission *order)
 {
 	rb_request_args *asked = &request->asked;
 	const rb_job *job = order->job;
@@ -421,7 +423,7 @@ fill_request(rb_request *request, const rb_context *ctx, const rb_submission *or
 		rb_sent_side_of(&asked->side[asked->sides++], job->red, order->keep[0]);
 	if (job->blue != NULL)
 		rb_sent_side_of(&asked->side[asked->sides++], job->blue, order->keep[1]);
-	n = all_arrays(asked, order, arrays);
+	n = list_arrays_of_sides(asked, order, arrays);
 	asked->lanes = 1;
 	/* The size of a mesh is not known yet, but lanes cost no extra time for small ones. */
 	if (order->ask == RB_ASK_REFINE || rb_bytes_left(arrays, n) >= RB_LANES_BYTES)
@@ -432,14 +434,14 @@ fill_request(rb_request *request, const rb_context *ctx, const rb_submission *or
 
 /* Returns true if the worker no longer reads from the ring. */
 static bool
-is_over(const rb_remote *r)
+is_reading_by_worker_over(const rb_remote *r)
 {
-	return rb_acquire(&r->request->ended) != 0 || is_gone(r);
+	return rb_acquire(&r->request->ended) != 0 || is_worker_of_request_gone(r);
 }
 
 /* Reports how many bytes were sent as progress. */
 static void
-note_sent(rb_remote *r)
+note_bytes_sent(rb_remote *r)
 {
 	uint64 sent = 0;
 
@@ -454,11 +456,11 @@ note_sent(rb_remote *r)
  * each through all lanes, so a lane that waited for the end of another one would wait forever.
  */
 static void
-write_lanes(rb_remote *r, uint32 first, uint32 step)
+write_lanes_to_worker(rb_remote *r, uint32 first, uint32 step)
 {
 	int idle = 0;
 
-	while (!is_over(r) && !rb_should_stop(r->ctx))
+	while (!is_reading_by_worker_over(r) && !rb_should_stop(r->ctx))
 	{
 		size_t left = 0, moved = 0;
 
@@ -470,7 +472,7 @@ write_lanes(rb_remote *r, uint32 first, uint32 step)
 			left += rb_bytes_left(r->message.part[k], r->message.n);
 		}
 		if (first == 0 && r->request->asked.ask != RB_ASK_REFINE)
-			note_sent(r);
+			note_bytes_sent(r);
 		if (left == 0)
 			return;
 		if (moved > 0)
@@ -481,10 +483,10 @@ write_lanes(rb_remote *r, uint32 first, uint32 step)
 }
 
 static void
-write_lanes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+write_lanes_to_worker_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	(void) to;
-	write_lanes(arg, (uint32) from, (uint32) rb_team_threads(me));
+	write_lanes_to_worker(arg, (uint32) from, (uint32) rb_team_threads(me));
 }
 
 /*
@@ -493,7 +495,7 @@ write_lanes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * for a team, this thread sends all lanes.
  */
 static rb_status
-send_request(void *arg)
+send_request_to_worker(void *arg)
 {
 	rb_remote *r = arg;
 	rb_thread *me;
@@ -502,17 +504,17 @@ send_request(void *arg)
 	if (rb_team_open(r->ctx, (int) r->message.lanes, &me) != RB_OK)
 	{
 		rb_forget_failure(r->ctx);
-		write_lanes(r, 0, 1);
+		write_lanes_to_worker(r, 0, 1);
 		return rb_should_stop(r->ctx) ? RB_STOPPED : RB_OK;
 	}
-	status = rb_loop(me, (uint64_t) rb_team_threads(me), 1, write_lanes_piece, r);
+	status = rb_loop(me, (uint64_t) rb_team_threads(me), 1, write_lanes_to_worker_piece, r);
 	rb_team_close(&me);
 	return status;
 }
 
 /* Sets the arrays of the message and divides them among lanes. */
 static void
-set_message(rb_remote *r, const rb_bytes *arrays, int n)
+set_message_arrays(rb_remote *r, const rb_bytes *arrays, int n)
 {
 	rb_outgoing *m = &r->message;
 
@@ -527,15 +529,15 @@ set_message(rb_remote *r, const rb_bytes *arrays, int n)
  * Sends the sides, and processes interrupts meanwhile. Returns false and the reason if that fails.
  */
 static bool
-send_sides(rb_remote *r, const rb_submission *order, char *why_not, size_t size)
+send_sides_to_worker(rb_remote *r, const rb_submission *order, char *why_not, size_t size)
 {
 	rb_bytes arrays[RB_SENT_ARRAYS];
 	rb_status status;
 
-	set_message(r, arrays, all_arrays(&r->request->asked, order, arrays));
+	set_message_arrays(r, arrays, list_arrays_of_sides(&r->request->asked, order, arrays));
 	if (r->message.bytes == 0)
 		return true;
-	r->sending = (rb_helper){.ctx = r->ctx, .work = send_request, .arg = r};
+	r->sending = (rb_helper){.ctx = r->ctx, .work = send_request_to_worker, .arg = r};
 	while ((status = rb_helper_try(&r->sending)) == RB_NO_THREAD)
 	{
 		/* This process sends the rest itself, from one interrupt to the next. */
@@ -553,7 +555,7 @@ send_sides(rb_remote *r, const rb_submission *order, char *why_not, size_t size)
 
 /* Waits until the worker has found the cached sides; returns false and the reason if it has not. */
 static bool
-wait_until_found(rb_remote *r, char *why_not, size_t size)
+wait_until_sides_found(rb_remote *r, char *why_not, size_t size)
 {
 	int idle = 0;
 
@@ -568,7 +570,7 @@ wait_until_found(rb_remote *r, char *why_not, size_t size)
 			strlcpy(why_not, r->request->error.text, size);
 			return false;
 		}
-		if (is_gone(r))
+		if (is_worker_of_request_gone(r))
 		{
 			snprintf(why_not, size, "the background worker has exited");
 			return false;
@@ -597,10 +599,11 @@ rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx,
 	if (r->segment != NULL)
 	{
 		r->request = dsm_segment_address(r->segment);
-		fill_request(r->request, ctx, order);
+		fill_request_of_submission(r->request, ctx, order);
 		r->asked = r->request->asked;
-		if (wait_until_taken(r, why_not, size) && wait_until_found(r, why_not, size) &&
-			(order->ask == RB_ASK_REFINE || send_sides(r, order, why_not, size)))
+		if (wait_until_request_taken(r, why_not, size) &&
+			wait_until_sides_found(r, why_not, size) &&
+			(order->ask == RB_ASK_REFINE || send_sides_to_worker(r, order, why_not, size)))
 			return true;
 	}
 	rb_remote_close(r);
@@ -611,7 +614,7 @@ rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx,
 /* ---- the reply; calls no function of PostgreSQL, because a thread may run this ---- */
 
 static rb_status
-fail_gone(rb_remote *r)
+fail_with_worker_gone(rb_remote *r)
 {
 	rb_forget_failure(r->ctx);
 	return rb_fail(r->ctx, RB_GONE, 0, 0, "the background worker has exited");
@@ -619,7 +622,7 @@ fail_gone(rb_remote *r)
 
 /* Copies the worker's results to the places where a local join would have stored them. */
 static rb_status
-copy_result(rb_remote *r)
+copy_result_of_worker(rb_remote *r)
 {
 	const rb_request *request = r->request;
 	const rb_stats before = r->ctx->stats;
@@ -638,14 +641,14 @@ copy_result(rb_remote *r)
 		r->note[sizeof r->note - 1] = '\0';
 		r->ended = true;
 	}
-	return request->status == RB_GONE ? fail_gone(r) : request->status;
+	return request->status == RB_GONE ? fail_with_worker_gone(r) : request->status;
 }
 
 /*
  * Updates the statistics with a block, because a join that a LIMIT ends early reports nothing else.
  */
 static void
-note_pairs(rb_remote *r, size_t n)
+note_pairs_of_block(rb_remote *r, size_t n)
 {
 	rb_stats *stats = &r->ctx->stats;
 
@@ -664,19 +667,19 @@ note_pairs(rb_remote *r, size_t n)
 }
 
 static rb_status
-fail_bad_reply(rb_remote *r)
+fail_with_bad_reply(rb_remote *r)
 {
 	return rb_fail(r->ctx, RB_BAD_REPLY, 0, 0, NULL);
 }
 
 /* Allocates the arrays of the reply, whose header has arrived. */
 static rb_status
-expect_arrays(rb_remote *r)
+allocate_arrays_of_reply(rb_remote *r)
 {
 	const rb_sent_reply *n = &r->reply;
 
 	if (!rb_reply_is_sound(&r->asked, n, r->into_size))
-		return fail_bad_reply(r);
+		return fail_with_bad_reply(r);
 	if (r->into != NULL)
 	{
 		r->arrays[3] = (rb_bytes){r->into, r->into_size};
@@ -703,7 +706,7 @@ read_reply_bytes(rb_remote *r, bool *moved)
 		return RB_OK;
 	}
 	*moved = rb_bytes_read(&back, &r->header, 1) > 0;
-	return r->header.left == 0 ? expect_arrays(r) : RB_OK;
+	return r->header.left == 0 ? allocate_arrays_of_reply(r) : RB_OK;
 }
 
 /* Returns RB_OK while the request may send data, otherwise the result with which it ended. */
@@ -711,13 +714,13 @@ static rb_status
 check_request_end(rb_remote *r, bool ended, bool lost)
 {
 	if (ended)
-		return copy_result(r);
-	return lost && rb_acquire(&r->request->ended) == 0 ? fail_gone(r) : RB_OK;
+		return copy_result_of_worker(r);
+	return lost && rb_acquire(&r->request->ended) == 0 ? fail_with_worker_gone(r) : RB_OK;
 }
 
 /* Returns true if a reply in bytes is missing, is cut, or has groups beyond its members. */
 static bool
-is_bad(const rb_remote *r)
+is_reply_in_bytes_bad(const rb_remote *r)
 {
 	if (r->header.left == sizeof r->reply && !rb_expects_reply(&r->asked))
 		return false;
@@ -727,11 +730,11 @@ is_bad(const rb_remote *r)
 
 /* Reads what has arrived; sets *idle to 0 if anything has. */
 static rb_status
-read_reply(rb_remote *r, rb_block *block, int *idle)
+read_reply_of_worker(rb_remote *r, rb_block *block, int *idle)
 {
 	/* Check for the end before reading: all data are written before the end is reported. */
 	const bool ended = rb_acquire(&r->request->ended) != 0;
-	const bool lost = is_gone(r);
+	const bool lost = is_worker_of_request_gone(r);
 	rb_status status = RB_OK;
 	bool moved;
 
@@ -740,14 +743,14 @@ read_reply(rb_remote *r, rb_block *block, int *idle)
 	else if ((moved = rb_ids_read(r->request, r->next, block)))
 	{
 		r->out = true;
-		note_pairs(r, block->n);
+		note_pairs_of_block(r, block->n);
 	}
 	if (moved)
 		*idle = 0;
 	if (status != RB_OK || moved)
 		return status;
 	status = check_request_end(r, ended, lost);
-	return status == RB_END && is_bad(r) ? fail_bad_reply(r) : status;
+	return status == RB_END && is_reply_in_bytes_bad(r) ? fail_with_bad_reply(r) : status;
 }
 
 rb_status
@@ -761,7 +764,8 @@ rb_remote_next(rb_remote *r, int wait_ms, rb_block *block)
 		rb_ids_give_back(r->request, r->next++);
 	r->out = false;
 	*block = (rb_block){.n = 0};
-	while ((status = read_reply(r, block, &idle)) == RB_OK && block->n == 0 && rb_now_ms() < until)
+	while ((status = read_reply_of_worker(r, block, &idle)) == RB_OK && block->n == 0 &&
+		   rb_now_ms() < until)
 		rb_wait_backoff(&idle, RB_LONGEST_US);
 	rb_progress(r->ctx, (rb_stage) rb_load(&r->request->stage), rb_load(&r->request->done),
 				rb_load(&r->request->total));
@@ -799,19 +803,19 @@ rb_remote_not_kept(const rb_remote *r, int side)
 
 /* Sends a mesh. If it does not arrive, the failure is reported when the reply is read. */
 static rb_status
-write_mesh(rb_remote *r, rb_refining *refining)
+write_mesh_to_worker(rb_remote *r, rb_refining *refining)
 {
 	rb_sent_refining sent;
 	rb_bytes arrays[RB_SENT_ARRAYS] = {{(char *) &sent, sizeof sent}};
 
 	rb_sent_refining_of(&sent, refining);
-	set_message(r, arrays, 1 + rb_refining_arrays(&sent, refining, false, arrays + 1));
-	return send_request(r);
+	set_message_arrays(r, arrays, 1 + rb_refining_arrays(&sent, refining, false, arrays + 1));
+	return send_request_to_worker(r);
 }
 
 /* Receives all bytes of the arrays from the worker. */
 static rb_status
-read_arrays(rb_remote *r, rb_bytes *arrays, int n)
+read_arrays_of_reply(rb_remote *r, rb_bytes *arrays, int n)
 {
 	const rb_lane back = rb_lane_back(r->request);
 	int idle = 0;
@@ -819,7 +823,7 @@ read_arrays(rb_remote *r, rb_bytes *arrays, int n)
 	while (rb_bytes_left(arrays, n) > 0)
 	{
 		const bool ended = rb_acquire(&r->request->ended) != 0;
-		const bool lost = is_gone(r);
+		const bool lost = is_worker_of_request_gone(r);
 		/* Keep the statistics, because they record where other rounds ran. */
 		const rb_stats before = r->ctx->stats;
 		rb_status status;
@@ -834,7 +838,7 @@ read_arrays(rb_remote *r, rb_bytes *arrays, int n)
 		status = check_request_end(r, ended, lost);
 		r->ctx->stats = before;
 		if (status == RB_END)
-			return fail_bad_reply(r);
+			return fail_with_bad_reply(r);
 		if (status != RB_OK)
 			return status;
 		rb_progress(r->ctx, RB_STAGE_MESH_REFINE, rb_load(&r->request->done),
@@ -853,11 +857,11 @@ rb_remote_refine(rb_remote *r, struct rb_refining *refining)
 	rb_refining fresh;
 	rb_status status;
 
-	RB_TRY(write_mesh(r, refining));
-	RB_TRY(read_arrays(r, arrays, 1));
+	RB_TRY(write_mesh_to_worker(r, refining));
+	RB_TRY(read_arrays_of_reply(r, arrays, 1));
 	status = rb_refined_alloc(r->ctx, &sent, &fresh);
 	if (status == RB_OK)
-		status = read_arrays(r, arrays, rb_refining_arrays(&sent, &fresh, true, arrays));
+		status = read_arrays_of_reply(r, arrays, rb_refining_arrays(&sent, &fresh, true, arrays));
 	if (status == RB_OK)
 	{
 		rb_refined_swap(&sent, &fresh, refining);
@@ -876,7 +880,7 @@ rb_remote_close(rb_remote *r)
 	if (r == NULL || r->segment == NULL)
 		return;
 	rb_release(&r->request->stop, 1);
-	(void) withdraw_request(r);
+	(void) withdraw_request_from_mailbox(r);
 	rb_helper_end(&r->sending);
 	rb_free(r->ctx->memory, (void **) &r->words);
 	rb_free(r->ctx->memory, (void **) &r->start);
@@ -892,7 +896,7 @@ rb_remote_close(rb_remote *r)
 
 /* Waits for the end of a request. Returns false with the reason if it fails. */
 static bool
-wait_for_end(rb_remote *r, char *why_not, size_t size)
+wait_for_end_of_request(rb_remote *r, char *why_not, size_t size)
 {
 	for (;;)
 	{
@@ -920,7 +924,7 @@ typedef struct rb_awaited
 
 /* Closes the request that this session awaits. */
 static void
-close_awaited(void *arg)
+close_awaited_request(void *arg)
 {
 	rb_awaited *awaited = arg;
 
@@ -941,7 +945,7 @@ run_request(rb_context *ctx, const rb_submission *order, void *into, size_t into
 	rb_awaited *awaited = palloc0(sizeof *awaited);
 	volatile bool done = false;
 
-	rb_cleanup_register(&awaited->open, CurrentMemoryContext, close_awaited, awaited);
+	rb_cleanup_register(&awaited->open, CurrentMemoryContext, close_awaited_request, awaited);
 	PG_TRY();
 	{
 		done =
@@ -950,22 +954,22 @@ run_request(rb_context *ctx, const rb_submission *order, void *into, size_t into
 		{
 			awaited->remote->into = into;
 			awaited->remote->into_size = into_size;
-			done = wait_for_end(awaited->remote, why_not, size);
+			done = wait_for_end_of_request(awaited->remote, why_not, size);
 		}
 	}
 	PG_CATCH();
 	{
-		close_awaited(awaited);
+		close_awaited_request(awaited);
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
-	close_awaited(awaited);
+	close_awaited_request(awaited);
 	return done;
 }
 
 /* Returns the memory account for requests that return no data. */
 static rb_memory *
-get_memory(void)
+memory_of_dataless_requests(void)
 {
 	static rb_memory *memory;
 
@@ -985,9 +989,9 @@ run_side_request(rb_submission *order, uint64 number, rb_kind kind, void *into, 
 	char why_not[200];
 	rb_context ctx;
 
-	if (get_memory() == NULL)
+	if (memory_of_dataless_requests() == NULL)
 		return false;
-	rb_context_init(&ctx, get_memory());
+	rb_context_init(&ctx, memory_of_dataless_requests());
 	order->job = &job;
 	return run_request(&ctx, order, into, into_size, why_not, sizeof why_not);
 }

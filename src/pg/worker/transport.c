@@ -4,8 +4,8 @@
  *
  * Each direction has one writer and one reader. Bytes pass through a ring with two counters: bytes
  * sent and bytes received. After all bytes of the sides have arrived, the same memory is a ring of
- * bytes in the other direction, or of blocks of ids as in parallel_queue.c: the word of a slot gives
- * the block it holds, or 0 if the slot may be filled again.
+ * bytes in the other direction, or of blocks of ids as in parallel_queue.c: the word of a slot
+ * gives the block it holds, or 0 if the slot may be filled again.
  *
  * The lengths of arrays are known before their first byte arrives, so the arrays are transferred
  * without any framing, one after another. If there are many bytes, the ring is divided into lanes,
@@ -16,7 +16,8 @@
  * of a block take 4.3 bytes a pair instead of 16, but encoding and decoding take 13 ns a pair and
  * sorting 100 ns, while copying 16 bytes takes 1.6 ns.
  *
- * A mesh under refinement passes through the ring and back each time that rb_refine asks for rounds:
+ * A mesh under refinement passes through the ring and back each time that rb_refine asks for
+ * rounds:
  *
  *	session							the ring						worker
  *	rb_sent_refining				->								allocates arrays of these lengths
@@ -44,7 +45,7 @@
 
 /* Describes the arrays of a set's rows. */
 static void
-announce_rows(rb_sent_rows *rows, const rb_set *set)
+announce_arrays_of_rows(rb_sent_rows *rows, const rb_set *set)
 {
 	rows->nparts = set->nparts;
 	rows->nrows = set->nrows;
@@ -63,7 +64,7 @@ rb_sent_side_of(rb_sent_side *sent, const rb_set *set, const rb_to_keep *keep)
 	sent->skipped = set->skipped;
 	sent->srid = set->srid;
 	if (!set->elsewhere)
-		announce_rows(&sent->rows, set);
+		announce_arrays_of_rows(&sent->rows, set);
 	else if (set->view == NULL)
 	{
 		sent->from = RB_FROM_CACHED;
@@ -74,7 +75,7 @@ rb_sent_side_of(rb_sent_side *sent, const rb_set *set, const rb_to_keep *keep)
 		sent->from = RB_FROM_DELTA;
 		sent->number = set->view->kept->number;
 		sent->ncuts = set->view->ncuts;
-		announce_rows(&sent->rows, set->view->fresh);
+		announce_arrays_of_rows(&sent->rows, set->view->fresh);
 	}
 	if (keep != NULL)
 		sent->keep = *keep;
@@ -108,7 +109,7 @@ rb_side_arrays(const rb_sent_side *sent, const rb_cut *cuts, const rb_set *rows,
 
 /* Returns the number of rows that an aggregate describes. */
 static uint64
-rows_of_aggregate(const rb_request_args *asked)
+count_rows_of_aggregate(const rb_request_args *asked)
 {
 	return asked->side[asked->job.of == RB_OF_BLUE ? asked->sides - 1 : 0].nrows;
 }
@@ -118,7 +119,7 @@ rb_number_array(const rb_request_args *asked, const uint32_t *number, rb_bytes *
 {
 	if (!asked->has_number)
 		return 0;
-	*array = (rb_bytes){(char *) number, (size_t) rows_of_aggregate(asked) * sizeof *number};
+	*array = (rb_bytes){(char *) number, (size_t) count_rows_of_aggregate(asked) * sizeof *number};
 	return 1;
 }
 
@@ -149,7 +150,7 @@ rb_lane_back(rb_request *request)
 }
 
 static bool
-is_divided(const rb_request_args *asked, size_t bytes)
+are_bytes_divided_to_lanes(const rb_request_args *asked, size_t bytes)
 {
 	return asked->lanes > 1 && bytes >= DIVIDED_FROM;
 }
@@ -158,16 +159,16 @@ uint32
 rb_lanes_of(const rb_request_args *asked, const rb_bytes *arrays, int n)
 {
 	for (int i = 0; i < n; i++)
-		if (is_divided(asked, arrays[i].left))
+		if (are_bytes_divided_to_lanes(asked, arrays[i].left))
 			return asked->lanes;
 	return 1;
 }
 
 /* Returns the offset at which the part of a lane begins. */
 static size_t
-part_begin(const rb_request_args *asked, uint32 lane, size_t bytes)
+begin_of_lane_part(const rb_request_args *asked, uint32 lane, size_t bytes)
 {
-	if (!is_divided(asked, bytes))
+	if (!are_bytes_divided_to_lanes(asked, bytes))
 		return lane == 0 ? 0 : bytes;
 	return lane == asked->lanes ? bytes : bytes / asked->lanes / ALIGNED * ALIGNED * lane;
 }
@@ -178,16 +179,17 @@ rb_lane_part(const rb_request_args *asked, uint32 lane, const rb_bytes *arrays, 
 {
 	for (int i = 0; i < n; i++)
 	{
-		const size_t from = part_begin(asked, lane, arrays[i].left);
+		const size_t from = begin_of_lane_part(asked, lane, arrays[i].left);
 
 		part[i].at = arrays[i].at + from;
-		part[i].left = part_begin(asked, lane + 1, arrays[i].left) - from;
+		part[i].left = begin_of_lane_part(asked, lane + 1, arrays[i].left) - from;
 	}
 }
 
 /* Moves at most `most` bytes between arrays and the lane, from position `at` of the lane. */
 static size_t
-move_bytes(const rb_lane *lane, rb_bytes *arrays, int n, uint64 at, size_t most, bool into_ring)
+move_bytes_of_lane(const rb_lane *lane, rb_bytes *arrays, int n, uint64 at, size_t most,
+				   bool into_ring)
 {
 	size_t moved = 0;
 
@@ -214,7 +216,7 @@ rb_bytes_write(const rb_lane *lane, rb_bytes *arrays, int n)
 {
 	uint64 sent = lane->way->sent.n;
 	size_t room = lane->size - (size_t) (sent - rb_acquire(&lane->way->received.n));
-	size_t moved = move_bytes(lane, arrays, n, sent, room, true);
+	size_t moved = move_bytes_of_lane(lane, arrays, n, sent, room, true);
 
 	rb_release(&lane->way->sent.n, sent + moved);
 	return moved;
@@ -225,7 +227,7 @@ rb_bytes_read(const rb_lane *lane, rb_bytes *arrays, int n)
 {
 	uint64 received = lane->way->received.n;
 	size_t there = (size_t) (rb_acquire(&lane->way->sent.n) - received);
-	size_t moved = move_bytes(lane, arrays, n, received, there, false);
+	size_t moved = move_bytes_of_lane(lane, arrays, n, received, there, false);
 
 	rb_release(&lane->way->received.n, received + moved);
 	return moved;
@@ -244,9 +246,9 @@ rb_expects_reply(const rb_request_args *asked)
 
 /* Returns true if the lengths of an aggregate are those of its rows or groups. */
 static bool
-aggregate_is_sound(const rb_request_args *asked, const rb_sent_reply *reply)
+is_received_aggregate_sound(const rb_request_args *asked, const rb_sent_reply *reply)
 {
-	const uint64 rows = rows_of_aggregate(asked);
+	const uint64 rows = count_rows_of_aggregate(asked);
 	const uint64 groups = asked->has_number ? asked->job.numbers : rows;
 
 	if (asked->job.answer == RB_HITS)
@@ -267,7 +269,8 @@ rb_reply_is_sound(const rb_request_args *asked, const rb_sent_reply *reply, size
 		return reply->bytes == bytes && reply->words == 0 && reply->starts == 0 &&
 			   reply->members == 0;
 	return reply->bytes == 0 && (reply->starts > 0 || reply->members == 0) &&
-		   reply->members <= UINT64_MAX / sizeof(uint32_t) && aggregate_is_sound(asked, reply);
+		   reply->members <= UINT64_MAX / sizeof(uint32_t) &&
+		   is_received_aggregate_sound(asked, reply);
 }
 
 bool
@@ -355,7 +358,7 @@ rb_sent_refining_of(rb_sent_refining *sent, const rb_refining *r)
 }
 
 static uint64
-size_cells(const rb_sent_refining *sent)
+cells_of_sizing_field(const rb_sent_refining *sent)
 {
 	return sent->nsizes == 0 ? 0
 							 : (uint64) sent->n[0] * (uint64) sent->n[1] * (uint64) sent->n[2] + 1;
@@ -363,7 +366,7 @@ size_cells(const rb_sent_refining *sent)
 
 /* Lists the arrays that rounds change; they come first. */
 static int
-changed_arrays(const rb_sent_refining *sent, rb_refining *r, rb_bytes *arrays)
+list_refined_arrays(const rb_sent_refining *sent, rb_refining *r, rb_bytes *arrays)
 {
 	int n = 0;
 
@@ -379,7 +382,7 @@ changed_arrays(const rb_sent_refining *sent, rb_refining *r, rb_bytes *arrays)
 int
 rb_refining_arrays(const rb_sent_refining *sent, rb_refining *r, bool back, rb_bytes *arrays)
 {
-	int n = changed_arrays(sent, r, arrays);
+	int n = list_refined_arrays(sent, r, arrays);
 
 	if (back)
 		return n;
@@ -393,30 +396,31 @@ rb_refining_arrays(const rb_sent_refining *sent, rb_refining *r, bool back, rb_b
 		(rb_bytes){(char *) r->mesh.facet_corners, (size_t) sent->ncorners * sizeof(uint32_t)};
 	arrays[n++] =
 		(rb_bytes){(char *) r->mesh.region_volume, (size_t) sent->nregions * sizeof(double)};
-	arrays[n++] = (rb_bytes){(char *) r->sizes_start, size_cells(sent) * sizeof(uint32_t)};
+	arrays[n++] =
+		(rb_bytes){(char *) r->sizes_start, cells_of_sizing_field(sent) * sizeof(uint32_t)};
 	arrays[n++] = (rb_bytes){(char *) r->sizes_points, 4 * (size_t) sent->nsizes * sizeof(double)};
 	return n;
 }
 
 /* Allocates an array; even an empty one gets an address. */
 static rb_status
-alloc_received_array(rb_context *ctx, void *block, size_t n, size_t element)
+allocate_received_array(rb_context *ctx, void *block, size_t n, size_t element)
 {
 	return rb_array(ctx, (void **) block, n + 1, element);
 }
 
 /* Allocates the arrays that a refinement changes. */
 static rb_status
-alloc_changed(rb_context *ctx, const rb_sent_refining *sent, rb_refining *r)
+allocate_refined_arrays(rb_context *ctx, const rb_sent_refining *sent, rb_refining *r)
 {
 	rb_cells *m = &r->mesh;
 
-	RB_TRY(alloc_received_array(ctx, &m->cells, sent->ncells, sizeof(rb_cell)));
-	RB_TRY(alloc_received_array(ctx, &m->sites, sent->nsites, sizeof(rb_site)));
-	RB_TRY(alloc_received_array(ctx, &m->kind, sent->nsites, 1));
-	RB_TRY(alloc_received_array(ctx, &m->parent, sent->nsites, sizeof(uint32_t)));
-	RB_TRY(alloc_received_array(ctx, &r->free, sent->nfree, sizeof(uint32_t)));
-	RB_TRY(alloc_received_array(ctx, &r->blocked, sent->nblocked, sizeof(rb_entry64)));
+	RB_TRY(allocate_received_array(ctx, &m->cells, sent->ncells, sizeof(rb_cell)));
+	RB_TRY(allocate_received_array(ctx, &m->sites, sent->nsites, sizeof(rb_site)));
+	RB_TRY(allocate_received_array(ctx, &m->kind, sent->nsites, 1));
+	RB_TRY(allocate_received_array(ctx, &m->parent, sent->nsites, sizeof(uint32_t)));
+	RB_TRY(allocate_received_array(ctx, &r->free, sent->nfree, sizeof(uint32_t)));
+	RB_TRY(allocate_received_array(ctx, &r->blocked, sent->nblocked, sizeof(rb_entry64)));
 	r->ncells = sent->ncells;
 	r->cells_cap = (size_t) sent->ncells + 1;
 	r->nsites = sent->nsites;
@@ -433,7 +437,7 @@ alloc_changed(rb_context *ctx, const rb_sent_refining *sent, rb_refining *r)
 
 /* Returns true if the counts of the header are within their limits. */
 static bool
-are_counts_sound(const rb_sent_refining *sent)
+are_mesh_counts_sound(const rb_sent_refining *sent)
 {
 	bool sound =
 		sent->ncells <= RB_MAX_CELLS && sent->nsites < RB_DEAD - 8 && sent->nfree <= sent->ncells;
@@ -459,20 +463,21 @@ rb_refining_alloc(rb_context *ctx, const rb_sent_refining *sent, rb_refine_optio
 	options->max_points = sent->max_points;
 	options->nsizes = sent->nsizes;
 	options->threads = ctx->threads;
-	if (!are_counts_sound(sent))
+	if (!are_mesh_counts_sound(sent))
 		return rb_fail(ctx, RB_UNSUPPORTED, 0, 0, "the request is inconsistent");
-	RB_TRY(alloc_changed(ctx, sent, r));
-	RB_TRY(alloc_received_array(ctx, &r->segments, sent->nsegments, sizeof(uint32_t[2])));
-	RB_TRY(alloc_received_array(ctx, &r->segment_order, sent->nsegments, sizeof(uint32_t)));
-	RB_TRY(alloc_received_array(ctx, &r->facet_start, sent->nfacets, sizeof(uint32_t)));
-	RB_TRY(alloc_received_array(ctx, &r->facet_corners, sent->ncorners, sizeof(uint32_t)));
+	RB_TRY(allocate_refined_arrays(ctx, sent, r));
+	RB_TRY(allocate_received_array(ctx, &r->segments, sent->nsegments, sizeof(uint32_t[2])));
+	RB_TRY(allocate_received_array(ctx, &r->segment_order, sent->nsegments, sizeof(uint32_t)));
+	RB_TRY(allocate_received_array(ctx, &r->facet_start, sent->nfacets, sizeof(uint32_t)));
+	RB_TRY(allocate_received_array(ctx, &r->facet_corners, sent->ncorners, sizeof(uint32_t)));
 	if (sent->nregions > 0)
-		RB_TRY(alloc_received_array(ctx, &r->region_volume, sent->nregions, sizeof(double)));
+		RB_TRY(allocate_received_array(ctx, &r->region_volume, sent->nregions, sizeof(double)));
 	if (sent->nsizes > 0)
-		RB_TRY(alloc_received_array(ctx, &r->sizes_start, size_cells(sent), sizeof(uint32_t)));
+		RB_TRY(allocate_received_array(ctx, &r->sizes_start, cells_of_sizing_field(sent),
+									   sizeof(uint32_t)));
 	if (sent->nsizes > 0)
-		RB_TRY(
-			alloc_received_array(ctx, &r->sizes_points, 4 * (size_t) sent->nsizes, sizeof(double)));
+		RB_TRY(allocate_received_array(ctx, &r->sizes_points, 4 * (size_t) sent->nsizes,
+									   sizeof(double)));
 	r->all_facets = sent->nfacets;
 	r->nregions = sent->nregions;
 	for (int i = 0; i < 3; i++)
@@ -505,7 +510,7 @@ bool
 rb_refining_is_sound(const rb_sent_refining *sent, const rb_refining *r)
 {
 	return r->mesh.facet_start[sent->nfacets] == sent->ncorners &&
-		   (sent->nsizes == 0 || r->sizes_start[size_cells(sent) - 1] == sent->nsizes);
+		   (sent->nsizes == 0 || r->sizes_start[cells_of_sizing_field(sent) - 1] == sent->nsizes);
 }
 
 rb_status
@@ -513,9 +518,9 @@ rb_refined_alloc(rb_context *ctx, const rb_sent_refining *sent, rb_refining *fre
 {
 	memset(fresh, 0, sizeof *fresh);
 	fresh->ctx = ctx;
-	if (!are_counts_sound(sent))
+	if (!are_mesh_counts_sound(sent))
 		return rb_fail(ctx, RB_BAD_REPLY, 0, 0, NULL);
-	return alloc_changed(ctx, sent, fresh);
+	return allocate_refined_arrays(ctx, sent, fresh);
 }
 
 #define SWAP(a, b)                     \

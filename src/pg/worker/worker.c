@@ -103,7 +103,7 @@ rb_service_install(void)
  * finished.
  */
 static void
-reap_requests(double wait_ms)
+reap_served_requests(double wait_ms)
 {
 	const double until = rb_now_ms() + wait_ms;
 	dlist_mutable_iter iter;
@@ -128,7 +128,7 @@ reap_requests(double wait_ms)
 }
 
 static void
-stop_all(void)
+stop_all_served_requests(void)
 {
 	dlist_iter iter;
 
@@ -141,14 +141,14 @@ stop_all(void)
  * exit.
  */
 static void
-leave_at_exit(int code, Datum arg)
+abandon_requests_at_exit(int code, Datum arg)
 {
 	dlist_iter iter;
 
 	rb_store_close();
 	rb_service_leave(RB_WORKER_NONE);
-	stop_all();
-	reap_requests(RB_STOP_MS);
+	stop_all_served_requests();
+	reap_served_requests(RB_STOP_MS);
 	dlist_foreach(iter, &serving)
 		rb_served_abandon(dlist_container(rb_serving, node, iter.cur)->served);
 }
@@ -157,7 +157,7 @@ leave_at_exit(int code, Datum arg)
  * Ends the process at once, so that no exit handler of a driver waits for one of its own threads.
  */
 static void
-end_process(int code, Datum arg)
+end_worker_process(int code, Datum arg)
 {
 	_exit(code);
 }
@@ -166,7 +166,7 @@ end_process(int code, Datum arg)
 
 /* Takes the message of a mailbox slot and serves it; returns false if there is none. */
 static bool
-serve_post(rb_post *post)
+serve_post_of_mailbox(rb_post *post)
 {
 	uint64 word = rb_acquire(&post->word);
 	char why_not[200];
@@ -207,7 +207,7 @@ serve_post(rb_post *post)
 
 /* Frees the slots that a worker had taken when it died. */
 static void
-free_taken_posts(void)
+free_posts_of_dead_worker(void)
 {
 	for (int i = 0; i < RB_POSTS; i++)
 	{
@@ -219,7 +219,7 @@ free_taken_posts(void)
 }
 
 static void
-publish_device(void)
+publish_state_of_device(void)
 {
 	const rb_backend *backend;
 	char text[sizeof block->device_text];
@@ -238,7 +238,7 @@ publish_device(void)
 
 /* Updates the entry in pg_stat_activity. */
 static void
-report_activity(void)
+report_worker_activity(void)
 {
 	static int before_n = -1;
 	static int before_client = 0;
@@ -274,14 +274,14 @@ report_activity(void)
 /* ---- main loop ---- */
 
 static void
-apply_limits(void)
+apply_limits_to_store(void)
 {
 	rb_store_set_limits((uint64) rb_setting_cache_memory * 1024, rb_settings_get().gpu_cache_limit);
 }
 
 /* Returns idle memory to the system; no request has been served since `idle_since`. */
 static void
-give_back_memory(double idle_since)
+give_back_idle_memory(double idle_since)
 {
 	static double offered; /* Idle period in which memory was already offered to the kernel */
 
@@ -293,7 +293,7 @@ give_back_memory(double idle_since)
 }
 
 static long
-wait_ms(double idle_since, bool leaving)
+wait_ms_of_main_loop(double idle_since, bool leaving)
 {
 	double left;
 
@@ -311,7 +311,7 @@ wait_ms(double idle_since, bool leaving)
 }
 
 static void
-serve_until_idle(void)
+serve_posts_until_idle(void)
 {
 	double idle_since = rb_now_ms();
 	double leaving_since = 0;
@@ -324,14 +324,14 @@ serve_until_idle(void)
 		{
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
-			apply_limits();
+			apply_limits_to_store();
 		}
-		publish_device();
+		publish_state_of_device();
 		for (int i = 0; i < RB_POSTS && leaving_since == 0; i++)
-			if (serve_post(&block->post[i]))
+			if (serve_post_of_mailbox(&block->post[i]))
 				idle_since = rb_now_ms();
-		reap_requests(0);
-		report_activity();
+		reap_served_requests(0);
+		report_worker_activity();
 		if (rb_served_device_failed() && leaving_since == 0)
 			leaving_since = rb_now_ms();
 		if (leaving_since > 0 &&
@@ -346,9 +346,9 @@ serve_until_idle(void)
 		else if (rb_now_ms() - idle_since >= rb_setting_worker_idle * 1000.0)
 			return;
 		else
-			give_back_memory(idle_since);
+			give_back_idle_memory(idle_since);
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 wait_ms(idle_since, leaving_since > 0), PG_WAIT_EXTENSION);
+						 wait_ms_of_main_loop(idle_since, leaving_since > 0), PG_WAIT_EXTENSION);
 	}
 }
 
@@ -357,7 +357,7 @@ pg_noreturn extern PGDLLEXPORT void redblue_worker_main(Datum arg);
 void
 redblue_worker_main(Datum arg)
 {
-	on_proc_exit(end_process, 0);
+	on_proc_exit(end_worker_process, 0);
 	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGINT, PG_SIG_IGN);
@@ -372,13 +372,13 @@ redblue_worker_main(Datum arg)
 		my_number = rb_service_enter(DatumGetUInt32(arg));
 		if (my_number != 0)
 		{
-			before_shmem_exit(leave_at_exit, 0);
+			before_shmem_exit(abandon_requests_at_exit, 0);
 			rb_store_open(block, my_number);
-			apply_limits();
-			free_taken_posts();
+			apply_limits_to_store();
+			free_posts_of_dead_worker();
 			if (DatumGetUInt32(arg) == 0)
 				rb_release(&block->device_wanted, my_number);
-			serve_until_idle();
+			serve_posts_until_idle();
 		}
 	}
 	if (rb_served_device_failed())
