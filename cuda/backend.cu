@@ -29,7 +29,7 @@
 
 /* Uploads parts [from, from + n) of a side to the device. */
 static rb_status
-side_upload(rb_device_run *run, const rb_set *o, uint32_t from, uint32_t n, bool rows,
+upload_side(rb_device_run *run, const rb_set *o, uint32_t from, uint32_t n, bool rows,
 			rb_device_set *side)
 {
 	const size_t width = rb_kind_width(o->kind);
@@ -62,11 +62,11 @@ side_upload(rb_device_run *run, const rb_set *o, uint32_t from, uint32_t n, bool
 }
 
 /*
- * Frees what side_upload allocated. Coordinates of a cached copy are not a block of this join, so
+ * Frees what upload_side allocated. Coordinates of a cached copy are not a block of this join, so
  * they stay.
  */
 static void
-side_free(rb_device_run *run, rb_device_set *side)
+free_uploaded_side(rb_device_run *run, rb_device_set *side)
 {
 	rb_device_free(run, (void **) &side->coords);
 	rb_device_free(run, (void **) &side->row_of);
@@ -76,7 +76,7 @@ side_free(rb_device_run *run, rb_device_set *side)
  * Joins all blocks of red with all blocks of blue; in a self join, each unordered pair of blocks.
  */
 static rb_status
-join_blocks(rb_device_run *run)
+join_blocks_of_sides(rb_device_run *run)
 {
 	const rb_set *red = run->job->red;
 	const bool self = run->job->blue == NULL;
@@ -102,21 +102,21 @@ join_blocks(rb_device_run *run)
 		uint32_t ni = (uint32_t) (red->nparts - i < nred ? red->nparts - i : nred);
 
 		RB_TRY(rb_mark(run, -1));
-		RB_TRY(side_upload(run, red, (uint32_t) i, ni, self, &side[0]));
+		RB_TRY(upload_side(run, red, (uint32_t) i, ni, self, &side[0]));
 		for (uint64_t k = self ? i : 0; k < blue->nparts; k += nblue)
 		{
 			uint32_t nk = (uint32_t) (blue->nparts - k < nblue ? blue->nparts - k : nblue);
 			const bool same = self && k == i;
 
 			if (!same)
-				RB_TRY(side_upload(run, blue, (uint32_t) k, nk, self, &side[1]));
+				RB_TRY(upload_side(run, blue, (uint32_t) k, nk, self, &side[1]));
 			RB_TRY(rb_mark(run, RB_STAGE_UPLOAD));
 			RB_TRY(rb_join_sides(run, side, same));
 			RB_TRY(rb_mark(run, -1));
 			if (!same)
-				side_free(run, &side[1]);
+				free_uploaded_side(run, &side[1]);
 		}
-		side_free(run, &side[0]);
+		free_uploaded_side(run, &side[0]);
 	}
 	RB_TRY(rb_sync(run));
 	return rb_words_send(run);
@@ -127,7 +127,7 @@ join_blocks(rb_device_run *run)
  * a failure all work has already ended.
  */
 static void
-run_end(rb_device_run *run, bool failed)
+end_device_run(rb_device_run *run, bool failed)
 {
 	if (run->queue == NULL)
 		return;
@@ -147,7 +147,7 @@ run_end(rb_device_run *run, bool failed)
  * sent to the sink.
  */
 static rb_status
-join_within(rb_device_run *run, uint64_t budget)
+join_within_budget(rb_device_run *run, uint64_t budget)
 {
 	rb_context *ctx = run->ctx;
 	const rb_stats stats = ctx->stats;
@@ -159,8 +159,8 @@ join_within(rb_device_run *run, uint64_t budget)
 		snprintf(ctx->stats.device, sizeof(ctx->stats.device), "%s", run->device->text);
 		run->budget = budget - budget / 16;
 		run->top = true;
-		status = join_blocks(run);
-		run_end(run, status != RB_OK);
+		status = join_blocks_of_sides(run);
+		end_device_run(run, status != RB_OK);
 		if (status != RB_OK && !run->emitted)
 			ctx->stats.hits = 0; /* Discard the hits counted so far, because none was sent. */
 		if (status != RB_DEVICE_FULL || run->emitted || rb_should_stop(ctx) ||
@@ -175,7 +175,7 @@ join_within(rb_device_run *run, uint64_t budget)
  * memory, because the pool may grow meanwhile.
  */
 static rb_status
-find_free(rb_device_run *run)
+measure_free_device_memory(rb_device_run *run)
 {
 	rb_device *device = run->device;
 	const uint32_t now = (uint32_t) (uint64_t) rb_now_ms();
@@ -196,21 +196,21 @@ find_free(rb_device_run *run)
 }
 
 static rb_status
-join_on_device(rb_device_run *run)
+join_on_taken_device(rb_device_run *run)
 {
 	const uint64_t limit = run->ctx->settings.gpu_memory_limit;
 	rb_status status;
 
-	RB_TRY(find_free(run));
+	RB_TRY(measure_free_device_memory(run));
 	RB_TRY(rb_queue_take(run));
 	/*
 	 * With a limit, allow all of it: memory of other sessions and of this process's pool may still
 	 * become free.
 	 */
 	if (limit > 0)
-		status = join_within(run, limit < run->device->bytes ? limit : run->device->bytes);
+		status = join_within_budget(run, limit < run->device->bytes ? limit : run->device->bytes);
 	else
-		status = join_within(run, rb_device_budget(run));
+		status = join_within_budget(run, rb_device_budget(run));
 	rb_queue_give(run, status != RB_DEVICE_FAILED);
 	return status;
 }
@@ -244,7 +244,7 @@ report_device_full(rb_device_run *run)
 }
 
 static rb_status
-run_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
+run_join_on_device(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 {
 	rb_device_run run;
 	rb_status status;
@@ -260,7 +260,7 @@ run_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	status = rb_device_take(&run);
 	if (status == RB_OK)
 	{
-		status = join_on_device(&run);
+		status = join_on_taken_device(&run);
 		if (status == RB_DEVICE_FAILED)
 			rb_device_check(&run, ctx->error.text);
 		rb_device_give(&run);
@@ -272,7 +272,7 @@ run_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 
 /* Opens the device; it stays open for a while. */
 static rb_status
-open_device(rb_context *ctx)
+open_device_for_later_joins(rb_context *ctx)
 {
 	rb_device_run run;
 	rb_status status;
@@ -286,11 +286,16 @@ open_device(rb_context *ctx)
 	return status == RB_DEVICE_FULL ? report_device_full(&run) : status;
 }
 
-static const rb_backend backend = {RB_ABI,           "cuda",
-								   rb_device_probe,  run_join,
-								   rb_device_warm,   rb_device_copy_bytes,
-								   rb_device_refine, rb_device_count,
-								   open_device,      RB_MULTI_DEVICE_PARTS};
+static const rb_backend backend = {RB_ABI,
+								   "cuda",
+								   rb_device_probe,
+								   run_join_on_device,
+								   rb_device_warm,
+								   rb_device_copy_bytes,
+								   rb_device_refine,
+								   rb_device_count,
+								   open_device_for_later_joins,
+								   RB_MULTI_DEVICE_PARTS};
 
 /*
  * Receives the table of core functions and returns the backend. This is the only exported symbol of

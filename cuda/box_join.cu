@@ -78,8 +78,8 @@ typedef struct rb_box_counts
 
 /* Loads the boxes of n entries to one side of the tiles in shared memory. */
 static __device__ __forceinline__ void
-load_tile_boxes(rb_box_tiles *t, int side, const rb_frame *frame, const rb_device_set *from,
-				const uint32_t *entry, uint32_t n)
+load_boxes_to_tile(rb_box_tiles *t, int side, const rb_frame *frame, const rb_device_set *from,
+				   const uint32_t *entry, uint32_t n)
 {
 	const uint32_t lane = threadIdx.x & 31;
 
@@ -88,7 +88,7 @@ load_tile_boxes(rb_box_tiles *t, int side, const rb_frame *frame, const rb_devic
 		const uint32_t slot = base + lane;
 		const uint32_t e = slot < n ? entry[slot] : RB_NO_ENTRY;
 
-		store_ownership(t->elsewhere[side][base / 32], e);
+		store_ownership_of_objects(t->elsewhere[side][base / 32], e);
 		if (slot < n)
 		{
 			double lo[3], hi[3];
@@ -105,7 +105,8 @@ load_tile_boxes(rb_box_tiles *t, int side, const rb_frame *frame, const rb_devic
 
 /* Compares the rows and the doubles of a pair whose packed comparison had equal numbers. */
 static __device__ __noinline__ bool
-overlap_double(const rb_device_set *red, const rb_device_set *blue, uint32_t r, uint32_t b)
+do_boxes_overlap_exactly(const rb_device_set *red, const rb_device_set *blue, uint32_t r,
+						 uint32_t b)
 {
 	double plo[3], phi[3], qlo[3], qhi[3];
 
@@ -121,7 +122,7 @@ overlap_double(const rb_device_set *red, const rb_device_set *blue, uint32_t r, 
  * some are equal.
  */
 static __device__ __forceinline__ uint32_t
-find_unsure_pairs(const uint2 *blue, uint2 red, uint32_t steps, uint32_t bits)
+find_unsure_packed_pairs(const uint2 *blue, uint2 red, uint32_t steps, uint32_t bits)
 {
 	uint32_t unsure = 0;
 
@@ -148,8 +149,8 @@ find_unsure_pairs(const uint2 *blue, uint2 red, uint32_t steps, uint32_t bits)
  */
 template <int MODE>
 static __device__ __forceinline__ void
-decide_waiting(const rb_cells_args *args, rb_box_tiles *t, int blue_side, uint32_t n,
-			   rb_box_counts *counts)
+decide_waiting_pairs(const rb_cells_args *args, rb_box_tiles *t, int blue_side, uint32_t n,
+					 rb_box_counts *counts)
 {
 	const uint32_t lane = threadIdx.x & 31;
 
@@ -160,7 +161,7 @@ decide_waiting(const rb_cells_args *args, rb_box_tiles *t, int blue_side, uint32
 		const uint32_t red = MODE == COUNT ? w.x : t->entry[0][w.x] & RB_INDEX_MASK;
 		const uint32_t blue = MODE == COUNT ? w.y : t->entry[blue_side][w.y] & RB_INDEX_MASK;
 
-		if (overlap_double(&args->side[0], &args->side[1], red, blue))
+		if (do_boxes_overlap_exactly(&args->side[0], &args->side[1], red, blue))
 		{
 			if (MODE == COUNT)
 				counts->candidates++;
@@ -177,8 +178,8 @@ decide_waiting(const rb_cells_args *args, rb_box_tiles *t, int blue_side, uint32
  */
 template <int MODE>
 static __device__ __forceinline__ void
-queue_unsure(const rb_cells_args *args, rb_box_tiles *t, int blue_side, uint32_t slot,
-			 uint32_t first, uint32_t unsure, rb_box_counts *counts)
+queue_unsure_pairs_of_box(const rb_cells_args *args, rb_box_tiles *t, int blue_side, uint32_t slot,
+						  uint32_t first, uint32_t unsure, rb_box_counts *counts)
 {
 	const uint32_t lane = threadIdx.x & 31;
 	uint32_t lanes;
@@ -199,7 +200,7 @@ queue_unsure(const rb_cells_args *args, rb_box_tiles *t, int blue_side, uint32_t
 		counts->waiting += __popc(lanes);
 		__syncwarp();
 		if (counts->waiting >= 32)
-			decide_waiting<MODE>(args, t, blue_side, 32, counts);
+			decide_waiting_pairs<MODE>(args, t, blue_side, 32, counts);
 	}
 }
 
@@ -209,8 +210,8 @@ queue_unsure(const rb_cells_args *args, rb_box_tiles *t, int blue_side, uint32_t
  */
 template <int MODE, int N>
 static __device__ __forceinline__ void
-check_strip(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t group, uint32_t strip,
-			uint32_t nr, uint32_t nb, rb_box_counts *counts)
+check_strip_of_boxes(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t group,
+					 uint32_t strip, uint32_t nr, uint32_t nb, rb_box_counts *counts)
 {
 	const int blue_side = same ? 0 : 1;
 	const uint32_t first = strip * 32;
@@ -253,27 +254,28 @@ check_strip(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t grou
 			bits[i] = 0;
 		if (bits[i] != 0)
 		{
-			others = owned_elsewhere(t->elsewhere[blue_side][strip], t->entry[0][slot]);
+			others = pairs_owned_by_other_cells(t->elsewhere[blue_side][strip], t->entry[0][slot]);
 			counts->redundant += __popc(bits[i] & others);
 			bits[i] &= ~others;
-			/* Parts of one row are not a pair, and only overlap_double compares rows. */
+			/* Parts of one row are not a pair, and only do_boxes_overlap_exactly compares rows. */
 			unsure = args->side[0].row_of != NULL
 						 ? bits[i]
-						 : find_unsure_pairs(t->corner[blue_side] + first, red[i], steps, bits[i]);
+						 : find_unsure_packed_pairs(t->corner[blue_side] + first, red[i], steps,
+													bits[i]);
 		}
 		if (MODE == COUNT)
 			counts->candidates += __popc(bits[i] & ~unsure);
 		else
 			t->bits[slot][strip] = bits[i] & ~unsure;
-		queue_unsure<MODE>(args, t, blue_side, slot, first, unsure, counts);
+		queue_unsure_pairs_of_box<MODE>(args, t, blue_side, slot, first, unsure, counts);
 	}
 }
 
 /* Tests all strips for all groups of 64 red boxes. The warps of the block take turns. */
 template <int MODE>
 static __device__ __forceinline__ void
-check_strips(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, uint32_t nb,
-			 rb_box_counts *counts)
+check_strips_of_boxes(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr,
+					  uint32_t nb, rb_box_counts *counts)
 {
 	const uint32_t strips = (nb + 31) / 32;
 	uint32_t turn = threadIdx.x / 32;
@@ -284,20 +286,20 @@ check_strips(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr,
 
 		for (; s < strips; s += WARPS)
 			if (nr - g * 64 > 32)
-				check_strip<MODE, 2>(args, t, same, g, s, nr, nb, counts);
+				check_strip_of_boxes<MODE, 2>(args, t, same, g, s, nr, nb, counts);
 			else
-				check_strip<MODE, 1>(args, t, same, g, s, nr, nb, counts);
+				check_strip_of_boxes<MODE, 1>(args, t, same, g, s, nr, nb, counts);
 		turn = s - strips;
 	}
 	if (MODE != COUNT && counts->waiting > 0)
-		decide_waiting<MODE>(args, t, same ? 0 : 1, counts->waiting, counts);
+		decide_waiting_pairs<MODE>(args, t, same ? 0 : 1, counts->waiting, counts);
 }
 
 /* ---- write ---- */
 
 /* Returns the first word of a red box that was computed. */
 static __device__ __forceinline__ uint32_t
-first_word(bool same, uint32_t slot)
+first_word_of_red_box(bool same, uint32_t slot)
 {
 	return same ? slot / 64 * 2 : 0;
 }
@@ -307,8 +309,8 @@ first_word(bool same, uint32_t slot)
  * total of the item.
  */
 static __device__ __forceinline__ uint32_t
-count_rows(rb_box_tiles *t, bool same, uint32_t nr, uint32_t strips, uint32_t count[ROWS],
-		   uint32_t *before)
+count_pairs_of_box_rows(rb_box_tiles *t, bool same, uint32_t nr, uint32_t strips,
+						uint32_t count[ROWS], uint32_t *before)
 {
 	const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x / 32;
 	uint32_t mine = 0, sum, all = 0;
@@ -319,7 +321,7 @@ count_rows(rb_box_tiles *t, bool same, uint32_t nr, uint32_t strips, uint32_t co
 
 		count[i] = 0;
 		if (slot < nr)
-			for (uint32_t s = first_word(same, slot); s < strips; s++)
+			for (uint32_t s = first_word_of_red_box(same, slot); s < strips; s++)
 				count[i] += __popc(t->bits[slot][s]);
 		mine += count[i];
 	}
@@ -345,7 +347,7 @@ count_rows(rb_box_tiles *t, bool same, uint32_t nr, uint32_t strips, uint32_t co
 }
 
 static __device__ __forceinline__ uint32_t
-index_of(const rb_box_tiles *t, int side, uint32_t slot)
+index_of_tile_slot(const rb_box_tiles *t, int side, uint32_t slot)
 {
 	return t->entry[side][slot] & RB_INDEX_MASK;
 }
@@ -356,8 +358,8 @@ index_of(const rb_box_tiles *t, int side, uint32_t slot)
  */
 template <int MODE>
 static __device__ __forceinline__ void
-write_pairs(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, uint32_t strips,
-			uint32_t before, uint32_t all)
+write_pairs_of_boxes(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr,
+					 uint32_t strips, uint32_t before, uint32_t all)
 {
 	const int blue_side = same ? 0 : 1;
 	rb_launch_tally *tally = args->pool.tally;
@@ -376,11 +378,11 @@ write_pairs(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, 
 
 		if (slot >= nr)
 			continue;
-		for (uint32_t s = first_word(same, slot); s < strips; s++)
+		for (uint32_t s = first_word_of_red_box(same, slot); s < strips; s++)
 			for (uint32_t bits = t->bits[slot][s]; bits != 0; bits &= bits - 1)
 			{
-				const uint32_t red = index_of(t, 0, slot);
-				const uint32_t blue = index_of(t, blue_side, 32 * s + __ffs(bits) - 1);
+				const uint32_t red = index_of_tile_slot(t, 0, slot);
+				const uint32_t blue = index_of_tile_slot(t, blue_side, 32 * s + __ffs(bits) - 1);
 
 				*to++ = MODE == PAIRS ? rb_pair_of(args, red, blue) : rb_pair{red, blue};
 			}
@@ -389,8 +391,8 @@ write_pairs(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, 
 
 /* Counts or marks the parts of all pairs of boxes (join.cu). */
 static __device__ __forceinline__ void
-add_words(const rb_cells_args *args, const rb_box_tiles *t, bool same, uint32_t nr, uint32_t strips,
-		  const uint32_t count[ROWS])
+add_words_of_box_pairs(const rb_cells_args *args, const rb_box_tiles *t, bool same, uint32_t nr,
+					   uint32_t strips, const uint32_t count[ROWS])
 {
 	const int blue_side = same ? 0 : 1;
 
@@ -403,7 +405,7 @@ add_words(const rb_cells_args *args, const rb_box_tiles *t, bool same, uint32_t 
 		/* If only red parts are needed, add all pairs of a red box at once. */
 		if (!args->self && args->of == RB_OF_RED)
 		{
-			const uint32_t part = index_of(t, 0, slot) + args->side[0].base;
+			const uint32_t part = index_of_tile_slot(t, 0, slot) + args->side[0].base;
 
 			if (args->counts != NULL)
 				atomicAdd(&args->counts[part], count[i]);
@@ -411,17 +413,18 @@ add_words(const rb_cells_args *args, const rb_box_tiles *t, bool same, uint32_t 
 				rb_word_mark(args->marks, part);
 			continue;
 		}
-		for (uint32_t s = first_word(same, slot); s < strips; s++)
+		for (uint32_t s = first_word_of_red_box(same, slot); s < strips; s++)
 			for (uint32_t bits = t->bits[slot][s]; bits != 0; bits &= bits - 1)
-				rb_words_add(args, rb_pair_of(args, index_of(t, 0, slot),
-											  index_of(t, blue_side, 32 * s + __ffs(bits) - 1)));
+				rb_words_add(
+					args, rb_pair_of(args, index_of_tile_slot(t, 0, slot),
+									 index_of_tile_slot(t, blue_side, 32 * s + __ffs(bits) - 1)));
 	}
 }
 
 /* Writes the pairs of boxes as a record, in the shorter of its two forms. */
 static __device__ __forceinline__ void
-write_record(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, uint32_t nb,
-			 const uint32_t count[ROWS], uint32_t before, uint32_t all)
+write_record_of_boxes(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr,
+					  uint32_t nb, const uint32_t count[ROWS], uint32_t before, uint32_t all)
 {
 	const uint32_t strips = (nb + 31) / 32;
 	const uint32_t ids = same ? nr : nr + nb;
@@ -447,7 +450,7 @@ write_record(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr,
 			if (slot >= nr)
 				continue;
 			counts[slot] = (uint8_t) count[i];
-			for (uint32_t s = first_word(same, slot); s < strips; s++)
+			for (uint32_t s = first_word_of_red_box(same, slot); s < strips; s++)
 				for (uint32_t bits = t->bits[slot][s]; bits != 0; bits &= bits - 1)
 					*number++ = (uint8_t) (32 * s + __ffs(bits) - 1);
 		}
@@ -468,8 +471,8 @@ write_record(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr,
 	__syncthreads();
 	to = (uint32_t *) (args->pool.records + t->at + sizeof(rb_record));
 	for (uint32_t i = threadIdx.x; i < ids; i += THREADS)
-		to[i] = i < nr ? index_of(t, 0, i) + args->side[0].base
-					   : index_of(t, 1, i - nr) + args->side[1].base;
+		to[i] = i < nr ? index_of_tile_slot(t, 0, i) + args->side[0].base
+					   : index_of_tile_slot(t, 1, i - nr) + args->side[1].base;
 	to += ids;
 	if (lists)
 		for (uint32_t i = threadIdx.x; i < data; i += THREADS)
@@ -479,7 +482,7 @@ write_record(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr,
 		{
 			const uint32_t slot = i / strips, s = i - slot * strips;
 
-			to[i] = s < first_word(same, slot) ? 0 : t->bits[slot][s];
+			to[i] = s < first_word_of_red_box(same, slot) ? 0 : t->bits[slot][s];
 		}
 }
 
@@ -488,7 +491,8 @@ write_record(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr,
 /* Joins the lists of one work item, and stores or counts its pairs. */
 template <int MODE>
 static __device__ __forceinline__ void
-join_item(const rb_cells_args *args, rb_box_tiles *t, const rb_item *item, rb_box_counts *counts)
+join_boxes_of_item(const rb_cells_args *args, rb_box_tiles *t, const rb_item *item,
+				   rb_box_counts *counts)
 {
 	const uint32_t red = item->red, blue = item->blue, n = item->n;
 	const uint32_t nr = n & 0xffff, nb = n >> 16, strips = (nb + 31) / 32;
@@ -498,26 +502,26 @@ join_item(const rb_cells_args *args, rb_box_tiles *t, const rb_item *item, rb_bo
 	{
 		const rb_frame frame = item->frame;
 
-		load_tile_boxes(t, 0, &frame, &args->side[0], args->entry[0] + red, nr);
+		load_boxes_to_tile(t, 0, &frame, &args->side[0], args->entry[0] + red, nr);
 		if (!same)
-			load_tile_boxes(t, 1, &frame, &args->side[1], args->entry[1] + blue, nb);
+			load_boxes_to_tile(t, 1, &frame, &args->side[1], args->entry[1] + blue, nb);
 	}
 	__syncthreads();
-	check_strips<MODE>(args, t, same, nr, nb, counts);
+	check_strips_of_boxes<MODE>(args, t, same, nr, nb, counts);
 	if (MODE == COUNT)
 		return;
 	__syncthreads();
-	all = count_rows(t, same, nr, strips, count, &before);
+	all = count_pairs_of_box_rows(t, same, nr, strips, count, &before);
 	if (threadIdx.x == 0)
 		counts->candidates += all;
 	if (all == 0)
 		return;
 	if (MODE == ADD_WORDS)
-		add_words(args, t, same, nr, strips, count);
+		add_words_of_box_pairs(args, t, same, nr, strips, count);
 	else if (MODE == RECORDS)
-		write_record(args, t, same, nr, nb, count, before, all);
+		write_record_of_boxes(args, t, same, nr, nb, count, before, all);
 	else
-		write_pairs<MODE>(args, t, same, nr, strips, before, all);
+		write_pairs_of_boxes<MODE>(args, t, same, nr, strips, before, all);
 }
 
 /* Joins work items until none are left. */
@@ -536,7 +540,7 @@ __launch_bounds__(THREADS, RB_BOXES_BLOCKS)
 		rb_count number, end;
 
 		if (threadIdx.x == 0)
-			take_items(&args, &t->taken, args.reserve, first);
+			take_next_items(&args, &t->taken, args.reserve, first);
 		first = false;
 		__syncthreads();
 		number = t->taken.number;
@@ -545,12 +549,12 @@ __launch_bounds__(THREADS, RB_BOXES_BLOCKS)
 			break;
 		for (; number < end; number++)
 		{
-			join_item<MODE>(&args, t, &args.items[number], &counts);
+			join_boxes_of_item<MODE>(&args, t, &args.items[number], &counts);
 			__syncthreads();
 		}
 	}
 	if (MODE == COUNT && counts.waiting > 0)
-		decide_waiting<MODE>(&args, t, 0, counts.waiting, &counts);
+		decide_waiting_pairs<MODE>(&args, t, 0, counts.waiting, &counts);
 	counts.redundant = rb_warp_sum(counts.redundant);
 	counts.candidates = rb_warp_sum(counts.candidates);
 	if ((threadIdx.x & 31) == 0 && counts.redundant > 0)
@@ -567,7 +571,7 @@ typedef void (*rb_boxes_kernel)(rb_cells_args);
 
 /* Returns the kernel for what the job needs. */
 static rb_boxes_kernel
-kernel_of(const rb_cells_args *args)
+kernel_of_box_join(const rb_cells_args *args)
 {
 	if (!args->boxes)
 		return boxes_join_kernel<CANDIDATES>;
@@ -583,8 +587,8 @@ rb_boxes_blocks(rb_device_run *run, const rb_cells_args *args, int *blocks)
 {
 	int per_sm;
 
-	RB_CUDA(run,
-			cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel_of(args), THREADS, 0));
+	RB_CUDA(run, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel_of_box_join(args),
+															   THREADS, 0));
 	*blocks = (per_sm > 0 ? per_sm : 1) * run->device->sms;
 	return RB_OK;
 }
@@ -592,7 +596,7 @@ rb_boxes_blocks(rb_device_run *run, const rb_cells_args *args, int *blocks)
 rb_status
 rb_boxes_launch(rb_device_run *run, const rb_cells_args *args, int blocks)
 {
-	const rb_boxes_kernel kernel = kernel_of(args);
+	const rb_boxes_kernel kernel = kernel_of_box_join(args);
 
 	kernel<<<blocks, THREADS, 0, run->queue->compute>>>(*args);
 	RB_LAUNCHED(run, "boxes_join_kernel");

@@ -35,7 +35,7 @@ typedef struct rb_desk
  */
 template <int WIDTH>
 static __device__ __forceinline__ void
-objects_fetch(const rb_device_set *side, uint32_t index, double *to)
+fetch_coords_of_objects(const rb_device_set *side, uint32_t index, double *to)
 {
 	const uint32_t lane = threadIdx.x % RB_WARP;
 
@@ -54,17 +54,17 @@ objects_fetch(const rb_device_set *side, uint32_t index, double *to)
  * would be copied to local memory for that.
  */
 static __device__ __forceinline__ const double *
-objects_load(const rb_device_set *side, uint32_t index, double *desk)
+load_objects_of_warp(const rb_device_set *side, uint32_t index, double *desk)
 {
 	/* rb_kind_width of the kinds that occur here */
 	const int width = side->kind == RB_TRIANGLE3 ? 9 : side->kind == RB_SEGMENT3 ? 6 : 4;
 
 	if (width == 9)
-		objects_fetch<9>(side, index, desk);
+		fetch_coords_of_objects<9>(side, index, desk);
 	else if (width == 6)
-		objects_fetch<6>(side, index, desk);
+		fetch_coords_of_objects<6>(side, index, desk);
 	else
-		objects_fetch<4>(side, index, desk);
+		fetch_coords_of_objects<4>(side, index, desk);
 	return desk + threadIdx.x % RB_WARP * width;
 }
 
@@ -73,7 +73,7 @@ objects_load(const rb_device_set *side, uint32_t index, double *desk)
  * warp must call it.
  */
 static __device__ __forceinline__ uint32_t
-warp_position(bool mine, uint32_t *n)
+position_in_warp_array(bool mine, uint32_t *n)
 {
 	const uint32_t lanes = __ballot_sync(~0u, mine);
 	const uint32_t at = *n + __popc(lanes & ((1u << threadIdx.x % RB_WARP) - 1));
@@ -83,7 +83,7 @@ warp_position(bool mine, uint32_t *n)
 }
 
 static __device__ __forceinline__ rb_count
-warp_reserve(uint32_t n, rb_count *counter)
+reserve_range_for_warp(uint32_t n, rb_count *counter)
 {
 	rb_count at = 0;
 
@@ -94,9 +94,9 @@ warp_reserve(uint32_t n, rb_count *counter)
 
 /* Writes the pairs that a warp has buffered to their final position. */
 static __device__ __forceinline__ void
-write_hits(const rb_pair *held, uint32_t n, rb_pair *to, rb_count *counter)
+write_buffered_hits(const rb_pair *held, uint32_t n, rb_pair *to, rb_count *counter)
 {
-	const rb_count at = warp_reserve(n, counter);
+	const rb_count at = reserve_range_for_warp(n, counter);
 
 	__syncwarp();
 	for (uint32_t i = threadIdx.x % RB_WARP; i < n; i += RB_WARP)
@@ -106,7 +106,8 @@ write_hits(const rb_pair *held, uint32_t n, rb_pair *to, rb_count *counter)
 
 template <rb_predicate PREDICATE>
 static __device__ __forceinline__ int
-decide_pair(const rb_cells_args *args, const double *r, const double *b, rb_exact_env *env)
+decide_pair_of_objects(const rb_cells_args *args, const double *r, const double *b,
+					   rb_exact_env *env)
 {
 	/*
 	 * The extents used in a cell are coarser than boxes. Test the boxes here, because
@@ -167,21 +168,21 @@ __launch_bounds__(THREADS, EXACT ? 1 : RB_FILTERS_RESIDENT)
 		if (MARKS)
 			open &= !rb_words_are_marked(&args, rb_pair_of(&args, p.red, p.blue));
 		__syncwarp();
-		r = objects_load(&args.side[0], p.red, desk.coords[local][0]);
-		b = objects_load(&args.side[1], p.blue, desk.coords[local][1]);
+		r = load_objects_of_warp(&args.side[0], p.red, desk.coords[local][0]);
+		b = load_objects_of_warp(&args.side[1], p.blue, desk.coords[local][1]);
 		__syncwarp();
 		if (open)
 		{
 			const rb_count before = env.integer + env.expansion;
 
-			answer = decide_pair<PREDICATE>(&args, r, b, &env);
+			answer = decide_pair_of_objects<PREDICATE>(&args, r, b, &env);
 			exact += env.integer + env.expansion != before || (EXACT && answer == RB_UNSURE);
 		}
 		if (args.count_only)
 			counted += RB_IS_YES(answer);
 		else
 		{
-			at = warp_position(RB_IS_YES(answer), &held);
+			at = position_in_warp_array(RB_IS_YES(answer), &held);
 			if (RB_IS_YES(answer))
 			{
 				rb_pair hit = rb_pair_of(&args, p.red, p.blue);
@@ -191,20 +192,21 @@ __launch_bounds__(THREADS, EXACT ? 1 : RB_FILTERS_RESIDENT)
 			}
 			if (held > HELD - RB_WARP)
 			{
-				write_hits(desk.held[local], held, hits, nhits);
+				write_buffered_hits(desk.held[local], held, hits, nhits);
 				held = 0;
 			}
 		}
-		at = warp_position(answer == RB_UNSURE, &left);
+		at = position_in_warp_array(answer == RB_UNSURE, &left);
 		if (left > 0)
 		{
-			first = warp_reserve(left, EXACT ? &tally->host_undecided : &tally->filter_undecided);
+			first = reserve_range_for_warp(left, EXACT ? &tally->host_undecided
+													   : &tally->filter_undecided);
 			if (answer == RB_UNSURE)
 				hits[pool->capacity - 1 - (first + at)] = p;
 		}
 	}
 	if (held > 0)
-		write_hits(desk.held[local], held, hits, nhits);
+		write_buffered_hits(desk.held[local], held, hits, nhits);
 	counted = rb_warp_sum(counted);
 	if (lane == 0 && counted > 0)
 		atomicAdd(nhits, counted);
@@ -225,7 +227,7 @@ __launch_bounds__(THREADS, EXACT ? 1 : RB_FILTERS_RESIDENT)
 typedef void (*rb_decide_kernel)(rb_cells_args, double *);
 
 static rb_decide_kernel
-kernel_of(const rb_cells_args *args)
+kernel_of_predicate(const rb_cells_args *args)
 {
 	switch (args->predicate)
 	{

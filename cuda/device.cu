@@ -85,7 +85,7 @@ static CUresult (*context_set)(CUcontext);
 /* ---- finding devices ---- */
 
 static void
-slots_init(void)
+init_device_slots(void)
 {
 	pthread_condattr_t attr;
 
@@ -102,9 +102,9 @@ slots_init(void)
 
 /* Returns the slot of a device, or NULL if no slot has this number. */
 static rb_device_slot *
-slot_of(int device)
+slot_of_device(int device)
 {
-	pthread_once(&slots_once, slots_init);
+	pthread_once(&slots_once, init_device_slots);
 	return device >= 0 && device < RB_DEVICES ? &slots[device] : NULL;
 }
 
@@ -113,13 +113,13 @@ slot_of(int device)
  * left the lock held forever.
  */
 static bool
-is_of_this_process(void)
+is_driver_of_this_process(void)
 {
 	return rb_load(&driver_process) == getpid();
 }
 
 static bool
-driver_function(const char *name, unsigned version, void *function)
+find_driver_entry_point(const char *name, unsigned version, void *function)
 {
 	cudaDriverEntryPointQueryResult result;
 
@@ -136,7 +136,7 @@ driver_function(const char *name, unsigned version, void *function)
  * The caller holds driver_lock.
  */
 static rb_status
-driver_ask(char *text, size_t size)
+initialize_driver(char *text, size_t size)
 {
 	cudaError_t error = cudaGetDeviceCount(&driver_devices);
 
@@ -149,9 +149,9 @@ driver_ask(char *text, size_t size)
 													  : cudaGetErrorString(error));
 		return RB_NO_DEVICE;
 	}
-	if (!driver_function("cuCtxCreate", 3020, &context_create) ||
-		!driver_function("cuCtxDestroy", 4000, &context_destroy) ||
-		!driver_function("cuCtxSetCurrent", 4000, &context_set))
+	if (!find_driver_entry_point("cuCtxCreate", 3020, &context_create) ||
+		!find_driver_entry_point("cuCtxDestroy", 4000, &context_destroy) ||
+		!find_driver_entry_point("cuCtxSetCurrent", 4000, &context_set))
 	{
 		snprintf(text, size, "the CUDA driver lacks functions for contexts");
 		return RB_NO_DEVICE;
@@ -161,13 +161,13 @@ driver_ask(char *text, size_t size)
 }
 
 static rb_status
-driver_find(char *text, size_t size)
+find_driver(char *text, size_t size)
 {
 	rb_status status = RB_OK;
 
 	pthread_mutex_lock(&driver_lock);
 	if (driver_process == 0)
-		status = driver_ask(text, size);
+		status = initialize_driver(text, size);
 	else if (driver_process != getpid())
 	{
 		snprintf(text, size, "a parent process used the GPU before it forked");
@@ -182,12 +182,12 @@ driver_find(char *text, size_t size)
  * the slot's lock.
  */
 static rb_status
-device_find(rb_device_slot *slot, char *text, size_t size)
+find_device(rb_device_slot *slot, char *text, size_t size)
 {
 	rb_device *device = &slot->device;
 	struct cudaDeviceProp prop;
 	cudaError_t error;
-	rb_status status = driver_find(text, size);
+	rb_status status = find_driver(text, size);
 
 	if (status != RB_OK)
 		return status;
@@ -228,7 +228,7 @@ device_find(rb_device_slot *slot, char *text, size_t size)
 
 /* Writes the error for a device number that has no slot. */
 static void
-no_slot(int device, char *text, size_t size)
+report_device_without_slot(int device, char *text, size_t size)
 {
 	snprintf(text, size, "CUDA device %d does not exist: redblue supports devices 0 to %d", device,
 			 RB_DEVICES - 1);
@@ -237,16 +237,16 @@ no_slot(int device, char *text, size_t size)
 rb_status
 rb_device_probe(int device, char *text, size_t size)
 {
-	rb_device_slot *slot = slot_of(device);
+	rb_device_slot *slot = slot_of_device(device);
 	rb_status status;
 
 	if (slot == NULL)
 	{
-		no_slot(device, text, size);
+		report_device_without_slot(device, text, size);
 		return RB_NO_DEVICE;
 	}
 	pthread_mutex_lock(&slot->lock);
-	status = device_find(slot, text, size);
+	status = find_device(slot, text, size);
 	if (status == RB_OK)
 		snprintf(text, size, "%s", slot->device.text);
 	pthread_mutex_unlock(&slot->lock);
@@ -258,19 +258,19 @@ rb_device_count(void)
 {
 	char text[200];
 
-	return driver_find(text, sizeof(text)) == RB_OK ? driver_devices : 0;
+	return find_driver(text, sizeof(text)) == RB_OK ? driver_devices : 0;
 }
 
 bool
 rb_device_warm(int device)
 {
-	rb_device_slot *slot = slot_of(device);
+	rb_device_slot *slot = slot_of_device(device);
 	bool warm;
 
 	if (slot == NULL)
 		return false;
 	pthread_mutex_lock(&slot->lock);
-	warm = slot->state == OPEN && is_of_this_process();
+	warm = slot->state == OPEN && is_driver_of_this_process();
 	pthread_mutex_unlock(&slot->lock);
 	return warm;
 }
@@ -278,7 +278,7 @@ rb_device_warm(int device)
 /* ---- opening and closing; called by one thread at a time, without the lock ---- */
 
 static bool
-pool_make(rb_device *device)
+make_memory_pool_of_device(rb_device *device)
 {
 	struct cudaMemPoolProps props;
 	uint64_t keep = device->bytes / RB_POOL_FRACTION;
@@ -297,7 +297,7 @@ pool_make(rb_device *device)
 
 /* Closes a device that no join uses. */
 static void
-device_close(rb_device_slot *slot)
+close_device(rb_device_slot *slot)
 {
 	rb_device *device = &slot->device;
 
@@ -314,7 +314,7 @@ device_close(rb_device_slot *slot)
 }
 
 static rb_status
-device_open(rb_device_slot *slot, char *text, size_t size)
+open_device_context(rb_device_slot *slot, char *text, size_t size)
 {
 	CUresult result = context_create(&slot->context, 0, (CUdevice) slot->device.id);
 	bool made;
@@ -334,12 +334,12 @@ device_open(rb_device_slot *slot, char *text, size_t size)
 	cudaDeviceSetLimit(cudaLimitMallocHeapSize, 0);
 	cudaDeviceSetLimit(cudaLimitPrintfFifoSize, 0);
 	slot->device.tried = 0;
-	made = pool_make(&slot->device);
+	made = make_memory_pool_of_device(&slot->device);
 	cudaGetLastError();
 	context_set(NULL);
 	if (made)
 		return RB_OK;
-	device_close(slot);
+	close_device(slot);
 	return RB_DEVICE_FULL;
 }
 
@@ -347,14 +347,14 @@ device_open(rb_device_slot *slot, char *text, size_t size)
 
 /* Opens the device. The caller holds the lock, which is released while the driver works. */
 static void
-open_now(rb_device_slot *slot)
+open_device_of_slot(rb_device_slot *slot)
 {
 	char text[sizeof(slot->refusal_text)] = "";
 	rb_status status;
 
 	slot->state = OPENING;
 	pthread_mutex_unlock(&slot->lock);
-	status = device_open(slot, text, sizeof(text));
+	status = open_device_context(slot, text, sizeof(text));
 	pthread_mutex_lock(&slot->lock);
 	slot->state = status == RB_OK ? OPEN : CLOSED;
 	slot->refusal = status;
@@ -367,7 +367,7 @@ open_now(rb_device_slot *slot)
  * caller holds the lock, which is released meanwhile.
  */
 static void
-trim_now(rb_device_slot *slot)
+trim_memory_of_device(rb_device_slot *slot)
 {
 	slot->trimmed = true;
 	if (slot->device.pool == NULL)
@@ -381,7 +381,7 @@ trim_now(rb_device_slot *slot)
 }
 
 static void
-wait_until(rb_device_slot *slot, double ms)
+wait_for_slot_until(rb_device_slot *slot, double ms)
 {
 	struct timespec t;
 
@@ -391,7 +391,7 @@ wait_until(rb_device_slot *slot, double ms)
 }
 
 static void *
-run_keeper(void *arg)
+run_keeper_thread(void *arg)
 {
 	rb_device_slot *slot = (rb_device_slot *) arg;
 
@@ -399,21 +399,21 @@ run_keeper(void *arg)
 	while (!slot->ending && slot->state != CLOSED)
 	{
 		if (slot->state == WANTED)
-			open_now(slot);
+			open_device_of_slot(slot);
 		else if (slot->users > 0) /* The end of a join does not wake this thread, so poll. */
-			wait_until(slot, rb_now_ms() + IDLE_MS);
+			wait_for_slot_until(slot, rb_now_ms() + IDLE_MS);
 		else if (rb_now_ms() < slot->left_ms + fmin(slot->idle_ms, IDLE_MS))
-			wait_until(slot, slot->left_ms + fmin(slot->idle_ms, IDLE_MS));
+			wait_for_slot_until(slot, slot->left_ms + fmin(slot->idle_ms, IDLE_MS));
 		else if (rb_now_ms() < slot->left_ms + slot->idle_ms)
 		{
 			if (!slot->trimmed)
-				trim_now(slot);
+				trim_memory_of_device(slot);
 			else
-				wait_until(slot, slot->left_ms + slot->idle_ms);
+				wait_for_slot_until(slot, slot->left_ms + slot->idle_ms);
 		}
 		else
 		{
-			device_close(slot);
+			close_device(slot);
 			slot->state = CLOSED;
 		}
 	}
@@ -427,9 +427,9 @@ run_keeper(void *arg)
  * a device while the runtime shuts down.
  */
 static void
-end_keepers(void)
+end_keeper_threads(void)
 {
-	if (!is_of_this_process())
+	if (!is_driver_of_this_process())
 		return;
 	for (int i = 0; i < RB_DEVICES; i++)
 	{
@@ -446,13 +446,13 @@ end_keepers(void)
 }
 
 /*
- * Registers end_keepers once the runtime is initialized, so that it runs before the runtime's own
- * exit handler.
+ * Registers end_keeper_threads once the runtime is initialized, so that it runs before the
+ * runtime's own exit handler.
  */
 static void
-end_keepers_at_exit(void)
+end_keeper_threads_at_exit(void)
 {
-	atexit(end_keepers);
+	atexit(end_keeper_threads);
 }
 
 /*
@@ -460,7 +460,7 @@ end_keepers_at_exit(void)
  * The caller holds the lock.
  */
 static bool
-keeper_start(rb_device_slot *slot)
+start_keeper_thread(rb_device_slot *slot)
 {
 	int rc;
 
@@ -468,7 +468,7 @@ keeper_start(rb_device_slot *slot)
 		return true;
 	if (slot->keeper_made)
 		pthread_join(slot->keeper, NULL); /* The previous thread no longer needs the lock. */
-	rc = rb_thread_start(&slot->keeper, KEEPER_STACK, run_keeper, slot);
+	rc = rb_thread_start(&slot->keeper, KEEPER_STACK, run_keeper_thread, slot);
 	slot->keeper_made = slot->keeper_lives = rc == 0;
 	return rc == 0;
 }
@@ -481,20 +481,20 @@ keeper_start(rb_device_slot *slot)
  * so that the join can still react to a stop request. The caller holds the lock.
  */
 static rb_status
-wait_for_open(rb_device_run *run, rb_device_slot *slot)
+wait_for_open_device(rb_device_run *run, rb_device_slot *slot)
 {
 	if (slot->state == CLOSED)
 	{
 		slot->state = WANTED;
 		pthread_cond_broadcast(&slot->changed);
-		if (!keeper_start(slot))
-			open_now(slot);
+		if (!start_keeper_thread(slot))
+			open_device_of_slot(slot);
 	}
 	while (slot->state == WANTED || slot->state == OPENING)
 	{
 		if (rb_should_stop(run->ctx))
 			return RB_STOPPED;
-		wait_until(slot, rb_now_ms() + POLL_MS);
+		wait_for_slot_until(slot, rb_now_ms() + POLL_MS);
 	}
 	return slot->state == OPEN ? RB_OK : slot->refusal;
 }
@@ -503,25 +503,26 @@ rb_status
 rb_device_take(rb_device_run *run)
 {
 	static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
-	rb_device_slot *slot = slot_of(run->ctx->device);
+	rb_device_slot *slot = slot_of_device(run->ctx->device);
 	char text[200] = "";
 	rb_status status;
 
 	if (slot == NULL)
 	{
-		no_slot(run->ctx->device, text, sizeof(text));
+		report_device_without_slot(run->ctx->device, text, sizeof(text));
 		return rb_fail(run->ctx, RB_NO_DEVICE, 0, 0, text);
 	}
 	pthread_mutex_lock(&slot->lock);
-	status = device_find(slot, text, sizeof(text));
+	status = find_device(slot, text, sizeof(text));
 	if (status == RB_OK)
 	{
-		pthread_once(&exit_once, end_keepers_at_exit);
+		pthread_once(&exit_once, end_keeper_threads_at_exit);
 		slot->users++;
 		slot->idle_ms =
 			run->ctx->settings.device_idle_ms > 0 ? run->ctx->settings.device_idle_ms : IDLE_MS;
-		while ((status = wait_for_open(run, slot)) == RB_DEVICE_FULL && rb_now_ms() < run->until)
-			wait_until(slot, rb_now_ms() + POLL_MS);
+		while ((status = wait_for_open_device(run, slot)) == RB_DEVICE_FULL &&
+			   rb_now_ms() < run->until)
+			wait_for_slot_until(slot, rb_now_ms() + POLL_MS);
 		if (status != RB_OK)
 		{
 			slot->users--;
@@ -545,10 +546,10 @@ rb_device_take(rb_device_run *run)
 static rb_device *
 borrow_device(int device)
 {
-	rb_device_slot *slot = slot_of(device);
+	rb_device_slot *slot = slot_of_device(device);
 	bool open;
 
-	if (slot == NULL || !is_of_this_process())
+	if (slot == NULL || !is_driver_of_this_process())
 		return NULL;
 	pthread_mutex_lock(&slot->lock);
 	open = slot->state == OPEN;
@@ -571,9 +572,9 @@ return_device(rb_device *device)
 	slot->users--;
 	slot->left_ms = rb_now_ms();
 	slot->trimmed = false;
-	if (slot->users == 0 && !keeper_start(slot))
+	if (slot->users == 0 && !start_keeper_thread(slot))
 	{
-		device_close(slot);
+		close_device(slot);
 		slot->state = CLOSED;
 	}
 	pthread_mutex_unlock(&slot->lock);

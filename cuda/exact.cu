@@ -27,7 +27,7 @@ rb_exact_room(int blocks)
 rb_status
 rb_exact_launch(rb_device_run *run, const rb_cells_args *args, int blocks, double *room)
 {
-	kernel_of(args)<<<blocks, THREADS, 0, run->queue->compute>>>(*args, room);
+	kernel_of_predicate(args)<<<blocks, THREADS, 0, run->queue->compute>>>(*args, room);
 	RB_LAUNCHED(run, "exact: decide_kernel");
 	return RB_OK;
 }

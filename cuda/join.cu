@@ -8,11 +8,11 @@
  * two pools. Once one was full, a launch into each is queued in the stream: while one fills its
  * pool, the pairs of the other are transferred to the host and passed to the sink.
  *
- * If a count or a bit for each part is needed, no pair is transferred. When a launch ends, its pairs
- * lie in its pool, and device memory is read at a hundred times the speed of the bus. So a separate
- * kernel accumulates the words there, and the kernels that find the pairs need no change. Box joins
- * never write pairs in this case; box_join.cu adds the counts itself. Bits are set after each stage
- * of the filter cascade, and the next stage skips pairs whose parts are already marked
+ * If a count or a bit for each part is needed, no pair is transferred. When a launch ends, its
+ * pairs lie in its pool, and device memory is read at a hundred times the speed of the bus. So a
+ * separate kernel accumulates the words there, and the kernels that find the pairs need no change.
+ * Box joins never write pairs in this case; box_join.cu adds the counts itself. Bits are set after
+ * each stage of the filter cascade, and the next stage skips pairs whose parts are already marked
  * (decide.cuh). The words are indexed by part and sent at the end; the sink maps parts to rows.
  * Counts are used only if each row has one part, because two parts of a row may meet the same other
  * row.
@@ -61,7 +61,7 @@ __launch_bounds__(WORDS_THREADS)
  * signs.
  */
 static rb_status
-launch_words(rb_device_run *run, const rb_cells_args *args, bool exact)
+launch_words_of_hits(rb_device_run *run, const rb_cells_args *args, bool exact)
 {
 	const rb_pool *pool = &args->pool;
 
@@ -73,7 +73,7 @@ launch_words(rb_device_run *run, const rb_cells_args *args, bool exact)
 }
 
 static uint64_t
-words_of(const rb_device_run *run)
+words_of_side(const rb_device_run *run)
 {
 	const rb_job *job = run->job;
 	const rb_set *set = job->of == RB_OF_BLUE ? rb_job_blue(job) : job->red;
@@ -83,7 +83,7 @@ words_of(const rb_device_run *run)
 
 /* Returns true if the job needs counts or marks by row instead of pairs. */
 static bool
-needs_words(const rb_device_run *run)
+needs_words_by_row(const rb_device_run *run)
 {
 	const rb_job *job = run->job;
 
@@ -96,10 +96,10 @@ needs_words(const rb_device_run *run)
 rb_status
 rb_words_alloc(rb_device_run *run)
 {
-	const uint64_t bytes = words_of(run) * sizeof(uint32_t);
+	const uint64_t bytes = words_of_side(run) * sizeof(uint32_t);
 
 	run->words = NULL;
-	if (!needs_words(run))
+	if (!needs_words_by_row(run))
 		return RB_OK;
 	RB_TRY(rb_device_alloc(run, (void **) &run->words, bytes));
 	RB_CUDA(run, cudaMemsetAsync(run->words, 0, bytes, run->queue->compute));
@@ -108,7 +108,7 @@ rb_words_alloc(rb_device_run *run)
 
 /* Passes n words to the sink, in the order of their rows. */
 static rb_status
-write_words(rb_device_run *run, void *arg, const void *bytes, size_t n)
+send_words_to_sink(rb_device_run *run, void *arg, const void *bytes, size_t n)
 {
 	size_t *first = (size_t *) arg;
 	rb_status status = run->sink->put_words(run->sink->user, (const uint32_t *) bytes, *first, n);
@@ -125,8 +125,8 @@ rb_words_send(rb_device_run *run)
 	if (run->words == NULL)
 		return RB_OK;
 	run->emitted = true;
-	return rb_download(run, run->words, words_of(run) * sizeof(uint32_t), sizeof(uint32_t),
-					   write_words, &first);
+	return rb_download(run, run->words, words_of_side(run) * sizeof(uint32_t), sizeof(uint32_t),
+					   send_words_to_sink, &first);
 }
 
 /* ---- the state of a join ---- */
@@ -172,7 +172,7 @@ typedef struct rb_emitting
 
 /* Passes a range of pairs to the sink. */
 static void
-emit_pairs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+emit_pairs_to_sink_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_emitting *e = (rb_emitting *) arg;
 	rb_status status = RB_OK;
@@ -189,7 +189,7 @@ emit_pairs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * bus.
  */
 static rb_status
-emit_pairs(rb_device_run *run, void *arg, const void *bytes, size_t n)
+emit_pairs_to_sink(rb_device_run *run, void *arg, const void *bytes, size_t n)
 {
 	rb_joiner *j = (rb_joiner *) arg;
 	rb_emitting e = {run->sink, (const rb_pair *) bytes, RB_OK};
@@ -200,13 +200,13 @@ emit_pairs(rb_device_run *run, void *arg, const void *bytes, size_t n)
 		return run->sink->put(run->sink->user, e.pairs, n);
 	if (j->team == NULL)
 		RB_TRY(rb_team_open(run->ctx, threads, &j->team));
-	status = rb_loop(j->team, n, EMIT_GRAIN, emit_pairs_piece, &e);
+	status = rb_loop(j->team, n, EMIT_GRAIN, emit_pairs_to_sink_piece, &e);
 	return e.status != RB_OK ? (rb_status) e.status : status;
 }
 
 /* Counts n pairs, and sends them to the host unless only their number or words are needed. */
 static rb_status
-emit_hits(rb_joiner *j, const rb_pair *from, rb_count n)
+emit_hits_of_launch(rb_joiner *j, const rb_pair *from, rb_count n)
 {
 	rb_device_run *run = j->run;
 
@@ -218,11 +218,11 @@ emit_hits(rb_joiner *j, const rb_pair *from, rb_count n)
 	run->emitted = true;
 	if (j->args.count_only)
 		return run->sink->put(run->sink->user, NULL, n);
-	return rb_download(run, from, n * sizeof(rb_pair), sizeof(rb_pair), emit_pairs, j);
+	return rb_download(run, from, n * sizeof(rb_pair), sizeof(rb_pair), emit_pairs_to_sink, j);
 }
 
 static rb_status
-emit_record_bytes(rb_device_run *run, void *arg, const void *bytes, size_t n)
+emit_downloaded_records(rb_device_run *run, void *arg, const void *bytes, size_t n)
 {
 	(void) arg;
 	return run->sink->put_records(run->sink->user, bytes, n * RB_RECORD_ALIGN);
@@ -230,7 +230,7 @@ emit_record_bytes(rb_device_run *run, void *arg, const void *bytes, size_t n)
 
 /* Counts pairs, and sends their compressed records to the host. */
 static rb_status
-emit_records(rb_joiner *j, const char *from, rb_count bytes, rb_count pairs)
+emit_compressed_records(rb_joiner *j, const char *from, rb_count bytes, rb_count pairs)
 {
 	rb_device_run *run = j->run;
 
@@ -239,7 +239,7 @@ emit_records(rb_joiner *j, const char *from, rb_count bytes, rb_count pairs)
 	run->ctx->stats.hits += pairs;
 	run->emitted = true;
 	run->ctx->stats.record_bytes += bytes;
-	return rb_download(run, from, bytes, RB_RECORD_ALIGN, emit_record_bytes, NULL);
+	return rb_download(run, from, bytes, RB_RECORD_ALIGN, emit_downloaded_records, NULL);
 }
 
 /*
@@ -247,7 +247,7 @@ emit_records(rb_joiner *j, const char *from, rb_count bytes, rb_count pairs)
  * the sides.
  */
 static rb_status
-emit_decided_by_host(rb_device_run *run, void *arg, const void *bytes, size_t n)
+emit_pairs_decided_by_host(rb_device_run *run, void *arg, const void *bytes, size_t n)
 {
 	const rb_joiner *j = (const rb_joiner *) arg;
 	rb_pair *pairs = NULL;
@@ -281,7 +281,7 @@ emit_decided_by_host(rb_device_run *run, void *arg, const void *bytes, size_t n)
 
 /* Allocates one or two pools for the output of a level, within the memory that is left. */
 static rb_status
-pools_make(rb_joiner *j, const rb_level *level)
+make_output_pools(rb_joiner *j, const rb_level *level)
 {
 	rb_device_run *run = j->run;
 	/* Boxes that are only counted or marked need no output array. */
@@ -373,7 +373,7 @@ pools_make(rb_joiner *j, const rb_level *level)
 
 /* Frees the pools and their tallies. */
 static void
-pools_free(rb_joiner *j)
+free_output_pools(rb_joiner *j)
 {
 	for (int k = 0; k < 2; k++)
 	{
@@ -401,7 +401,7 @@ tally_kernel(const rb_launch_tally *tally, const rb_count *next, rb_launch_tally
 
 /* Reports the current counters of launch k in the mailbox and records the event. */
 static rb_status
-report_tally(rb_joiner *j, int k, int event)
+report_tally_of_launch(rb_joiner *j, int k, int event)
 {
 	rb_device_run *run = j->run;
 
@@ -417,7 +417,7 @@ report_tally(rb_joiner *j, int k, int event)
  * is none.
  */
 static rb_status
-exact_room(rb_joiner *j, int blocks)
+allocate_exact_scratch(rb_joiner *j, int blocks)
 {
 	rb_device_run *run = j->run;
 	rb_status status = RB_OK;
@@ -442,11 +442,11 @@ exact_room(rb_joiner *j, int blocks)
  * there is space.
  */
 static rb_status
-launch_exact(rb_joiner *j, int k, int blocks)
+launch_exact_signs(rb_joiner *j, int k, int blocks)
 {
 	rb_device_run *run = j->run;
 
-	RB_TRY(exact_room(j, blocks));
+	RB_TRY(allocate_exact_scratch(j, blocks));
 	if (j->exact_blocks == 0)
 		return RB_OK;
 	j->args.pool = j->pool[k];
@@ -454,8 +454,8 @@ launch_exact(rb_joiner *j, int k, int blocks)
 	RB_TRY(rb_exact_launch(run, &j->args, blocks < j->exact_blocks ? blocks : j->exact_blocks,
 						   j->room));
 	if (run->words != NULL)
-		RB_TRY(launch_words(run, &j->args, true));
-	return report_tally(j, k, EXACT_TOLD);
+		RB_TRY(launch_words_of_hits(run, &j->args, true));
+	return report_tally_of_launch(j, k, EXACT_TOLD);
 }
 
 /*
@@ -464,7 +464,7 @@ launch_exact(rb_joiner *j, int k, int blocks)
  * is idle. During that wait the host could not forward a stop request.
  */
 static rb_status
-preload_kernels(rb_joiner *j)
+preload_join_kernels(rb_joiner *j)
 {
 	rb_device_run *run = j->run;
 	const uint32_t sort =
@@ -479,8 +479,8 @@ preload_kernels(rb_joiner *j)
 		RB_TRY(rb_exact_launch(run, &j->args, 1, NULL));
 	}
 	if (run->words != NULL && !j->args.boxes)
-		RB_TRY(launch_words(run, &j->args, true));
-	RB_TRY(report_tally(j, 0, TOLD));
+		RB_TRY(launch_words_of_hits(run, &j->args, true));
+	RB_TRY(report_tally_of_launch(j, 0, TOLD));
 	/*
 	 * Concurrent joins may overwrite each other's bit, in which case the kernels are merely
 	 * launched once more.
@@ -491,7 +491,7 @@ preload_kernels(rb_joiner *j)
 
 /* Launches the kernels that fill pool k. The pool's tally must be zero. */
 static rb_status
-launch_join(rb_joiner *j, int k)
+launch_join_into_pool(rb_joiner *j, int k)
 {
 	rb_device_run *run = j->run;
 	cudaStream_t stream = run->queue->compute;
@@ -505,34 +505,34 @@ launch_join(rb_joiner *j, int k)
 	 * until all hits are known.
 	 */
 	if (j->args.marks != NULL && !j->args.boxes)
-		RB_TRY(launch_words(run, &j->args, false));
+		RB_TRY(launch_words_of_hits(run, &j->args, false));
 	RB_CUDA(run, cudaEventRecord(event[CELLS_DONE], stream));
 	if (!j->args.boxes)
 		RB_TRY(rb_filters_launch(run, &j->args));
 	if (run->words != NULL && !j->args.boxes)
-		RB_TRY(launch_words(run, &j->args, false));
+		RB_TRY(launch_words_of_hits(run, &j->args, false));
 	RB_CUDA(run, cudaEventRecord(event[FILTERS_DONE], stream));
 	j->asked = false;
 	if (j->whole && !j->args.boxes)
 	{
-		RB_TRY(launch_exact(j, k, run->device->sms));
+		RB_TRY(launch_exact_signs(j, k, run->device->sms));
 		j->asked = j->exact_blocks > 0;
 	}
-	return j->asked ? RB_OK : report_tally(j, k, TOLD);
+	return j->asked ? RB_OK : report_tally_of_launch(j, k, TOLD);
 }
 
 /* Clears the tally of pool k and launches into it again. */
 static rb_status
-launch_again(rb_joiner *j, int k)
+launch_into_pool_again(rb_joiner *j, int k)
 {
 	RB_CUDA(j->run,
 			cudaMemsetAsync(j->pool[k].tally, 0, sizeof(rb_launch_tally), j->run->queue->compute));
-	return launch_join(j, k);
+	return launch_join_into_pool(j, k);
 }
 
 /* Adds the time between two events to a stage. */
 static rb_status
-add_time(rb_device_run *run, rb_stage stage, cudaEvent_t from, cudaEvent_t to)
+add_time_between_events(rb_device_run *run, rb_stage stage, cudaEvent_t from, cudaEvent_t to)
 {
 	float ms;
 
@@ -543,7 +543,7 @@ add_time(rb_device_run *run, rb_stage stage, cudaEvent_t from, cudaEvent_t to)
 
 /* Adds the work and time of a launch to the statistics. */
 static rb_status
-add_launch_stats(rb_device_run *run, int k, bool faces)
+add_stats_of_launch(rb_device_run *run, int k, bool faces)
 {
 	const rb_launch_tally *tally = &run->queue->mailbox->tally[k];
 	const cudaEvent_t *event = run->queue->launch[k];
@@ -551,7 +551,7 @@ add_launch_stats(rb_device_run *run, int k, bool faces)
 	float ms;
 
 	RB_CUDA(run, cudaEventElapsedTime(&ms, event[BEGUN], event[CELLS_DONE]));
-	RB_TRY(add_time(run, RB_STAGE_DOUBLE, event[CELLS_DONE], event[FILTERS_DONE]));
+	RB_TRY(add_time_between_events(run, RB_STAGE_DOUBLE, event[CELLS_DONE], event[FILTERS_DONE]));
 	stats->stage[RB_STAGE_CANDIDATES].ms += ms;
 	stats->stage[RB_STAGE_CANDIDATES].count += tally->candidates;
 	stats->redundant_tests += tally->redundant;
@@ -572,21 +572,21 @@ add_launch_stats(rb_device_run *run, int k, bool faces)
 
 /* Sends the pairs at the end of an array to the host's GMP. */
 static rb_status
-drain_for_host(rb_joiner *j, const rb_pair *end, rb_count n)
+drain_pairs_for_host(rb_joiner *j, const rb_pair *end, rb_count n)
 {
 	double began = rb_now_ms();
 
 	if (n == 0)
 		return RB_OK;
-	RB_TRY(rb_download(j->run, end - n, n * sizeof(rb_pair), sizeof(rb_pair), emit_decided_by_host,
-					   j));
+	RB_TRY(rb_download(j->run, end - n, n * sizeof(rb_pair), sizeof(rb_pair),
+					   emit_pairs_decided_by_host, j));
 	j->run->ctx->stats.stage[RB_STAGE_EXACT].ms += rb_now_ms() - began;
 	return RB_OK;
 }
 
 /* Handles the pairs that the filters left: first by the device's exact signs, then on the host. */
 static rb_status
-drain_undecided(rb_joiner *j, int k)
+drain_undecided_pairs(rb_joiner *j, int k)
 {
 	rb_device_run *run = j->run;
 	const rb_launch_tally *tally = &run->queue->mailbox->tally[k];
@@ -596,37 +596,37 @@ drain_undecided(rb_joiner *j, int k)
 	if (j->exact_blocks == 0)
 	{
 		stats->stage[RB_STAGE_EXACT].count += tally->filter_undecided;
-		return drain_for_host(j, pool->hits + pool->capacity, tally->filter_undecided);
+		return drain_pairs_for_host(j, pool->hits + pool->capacity, tally->filter_undecided);
 	}
 	RB_TRY(rb_wait(run, run->queue->launch[k][EXACT_TOLD]));
-	RB_TRY(add_time(run, RB_STAGE_EXACT, run->queue->launch[k][EXACT_BEGUN],
-					run->queue->launch[k][EXACT_TOLD]));
+	RB_TRY(add_time_between_events(run, RB_STAGE_EXACT, run->queue->launch[k][EXACT_BEGUN],
+								   run->queue->launch[k][EXACT_TOLD]));
 	stats->stage[RB_STAGE_EXACT].count += tally->exact;
 	stats->exact_integer += tally->integer;
 	stats->exact_expansion += tally->expansion;
-	RB_TRY(emit_hits(j, pool->undecided, tally->exact_hits));
-	return drain_for_host(j, pool->undecided + pool->capacity, tally->host_undecided);
+	RB_TRY(emit_hits_of_launch(j, pool->undecided, tally->exact_hits));
+	return drain_pairs_for_host(j, pool->undecided + pool->capacity, tally->host_undecided);
 }
 
 /* Sends the output of pool k to the host, and decides its undecided pairs. */
 static rb_status
-drain_pool(rb_joiner *j, int k)
+drain_output_pool(rb_joiner *j, int k)
 {
 	const rb_launch_tally *tally = &j->run->queue->mailbox->tally[k];
 	const bool undecided = tally->filter_undecided > 0;
 	const rb_count hits = tally->hits;
 
 	if (j->args.records)
-		return emit_records(j, j->pool[k].records, tally->bytes, tally->hits);
+		return emit_compressed_records(j, j->pool[k].records, tally->bytes, tally->hits);
 	if (undecided && !j->asked)
-		RB_TRY(launch_exact(j, k, rb_exact_blocks(j->run, tally->filter_undecided)));
-	RB_TRY(emit_hits(j, j->pool[k].hits, hits));
-	return undecided ? drain_undecided(j, k) : RB_OK;
+		RB_TRY(launch_exact_signs(j, k, rb_exact_blocks(j->run, tally->filter_undecided)));
+	RB_TRY(emit_hits_of_launch(j, j->pool[k].hits, hits));
+	return undecided ? drain_undecided_pairs(j, k) : RB_OK;
 }
 
 /* Joins the work items of a level. If `last` is set, no other level needs its memory. */
 static rb_status
-join_items(rb_joiner *j, rb_level *level, bool last)
+join_items_of_level(rb_joiner *j, rb_level *level, bool last)
 {
 	rb_device_run *run = j->run;
 	int running = 1;
@@ -636,9 +636,9 @@ join_items(rb_joiner *j, rb_level *level, bool last)
 	j->args.nitems = level->nitems;
 	for (int s = 0; s < 2; s++)
 		j->args.entry[s] = level->entry[j->self ? 0 : s];
-	RB_TRY(pools_make(j, level));
-	RB_TRY(preload_kernels(j));
-	RB_TRY(launch_join(j, 0));
+	RB_TRY(make_output_pools(j, level));
+	RB_TRY(preload_join_kernels(j));
+	RB_TRY(launch_join_into_pool(j, 0));
 	/* Memory is freed in stream order while the device works. */
 	rb_level_spent(run, level);
 	if (j->whole && last)
@@ -648,30 +648,30 @@ join_items(rb_joiner *j, rb_level *level, bool last)
 		const rb_launch_tally *tally = &run->queue->mailbox->tally[k];
 
 		RB_TRY(rb_wait(run, run->queue->launch[k][j->asked ? EXACT_TOLD : TOLD]));
-		RB_TRY(add_launch_stats(run, k, j->args.faces));
+		RB_TRY(add_stats_of_launch(run, k, j->args.faces));
 		more = tally->next < level->nitems;
 		rb_progress(run->ctx, RB_STAGE_CANDIDATES, more ? tally->next : level->nitems,
 					level->nitems);
 		/* Use the second pool only after the first one was full. */
 		if (more && both < j->pools)
 		{
-			RB_TRY(launch_join(j, 1));
+			RB_TRY(launch_join_into_pool(j, 1));
 			both = 2;
 			running++;
 		}
-		RB_TRY(drain_pool(j, k));
+		RB_TRY(drain_output_pool(j, k));
 		if (more)
-			RB_TRY(launch_again(j, k));
+			RB_TRY(launch_into_pool_again(j, k));
 		else
 			running--;
 	}
-	pools_free(j);
+	free_output_pools(j);
 	return RB_OK;
 }
 
 /* Initializes the join of two sides. */
 static void
-joiner_init(rb_joiner *j, rb_device_run *run, const rb_device_set side[2], bool self)
+init_joiner(rb_joiner *j, rb_device_run *run, const rb_device_set side[2], bool self)
 {
 	const rb_predicate predicate = run->job->predicate;
 
@@ -718,7 +718,7 @@ join_levels(rb_joiner *j)
 		if (level.nitems > 0)
 		{
 			run->ctx->stats.box_tests += level.item_tests / (j->self ? 2 : 1);
-			RB_TRY(join_items(j, &level, next.nnodes == 0));
+			RB_TRY(join_items_of_level(j, &level, next.nnodes == 0));
 			RB_TRY(rb_mark(run, -1));
 		}
 		if (next.nnodes == 0)
@@ -740,7 +740,7 @@ rb_join_sides(rb_device_run *run, const rb_device_set side[2], bool self)
 	rb_joiner j;
 	rb_status status;
 
-	joiner_init(&j, run, side, self);
+	init_joiner(&j, run, side, self);
 	status = join_levels(&j);
 	rb_team_close(&j.team);
 	return status;

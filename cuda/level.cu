@@ -11,15 +11,15 @@
  * instead of a quadratic number of tests.
  *
  * Region: a grid covers only the intersection of both sides' bounds, because objects outside it
- * cannot be in a pair. Bounds are minima of lo and of -hi, stored as bits that have the order of the
- * doubles, so that one kind of atomic operation finds both.
+ * cannot be in a pair. Bounds are minima of lo and of -hi, stored as bits that have the order of
+ * the doubles, so that one kind of atomic operation finds both.
  *
- * Plan: the approach is that of Lo, Lee, Chung, Chung: Optimizing Pairwise Box Intersection Checking
- * on GPUs for Large-Scale Simulations, 2013: cells of a size that balances the box tests they cause
- * against the incidences they avoid. Unlike the paper, the plan needs no loop over a sample. An
- * object of extents x, y, z (relative to the widths of the region) falls into (x nx + 1)(y ny + 1)
- * (z nz + 1) cells of a grid nx, ny, nz on average. Expanded, the mean over many objects is a
- * polynomial in nx, ny, nz whose coefficients are seven means, computed once.
+ * Plan: the approach is that of Lo, Lee, Chung, Chung: Optimizing Pairwise Box Intersection
+ * Checking on GPUs for Large-Scale Simulations, 2013: cells of a size that balances the box tests
+ * they cause against the incidences they avoid. Unlike the paper, the plan needs no loop over a
+ * sample. An object of extents x, y, z (relative to the widths of the region) falls into (x nx +
+ * 1)(y ny + 1) (z nz + 1) cells of a grid nx, ny, nz on average. Expanded, the mean over many
+ * objects is a polynomial in nx, ny, nz whose coefficients are seven means, computed once.
  */
 #include "level.cuh"
 #include "core/primitive/reference_point.h"
@@ -70,7 +70,7 @@ top_kernel(rb_node *to, const __grid_constant__ rb_node node, rb_node_chunk *chu
 
 /* Allocates the nodes of a level, followed by its totals, and its chunks. */
 static rb_status
-nodes_make(rb_device_run *run, rb_level *level)
+make_nodes_of_level(rb_device_run *run, rb_level *level)
 {
 	RB_TRY(rb_device_alloc(run, (void **) &level->nodes,
 						   level->nnodes * sizeof(rb_node) + sizeof(rb_totals)));
@@ -99,8 +99,8 @@ rb_level_top(rb_device_run *run, const rb_device_set side[2], bool self, rb_leve
 	node.tests = (rb_count) n[0] * n[self ? 0 : 1];
 	level->nnodes = 1;
 	level->nchunks = (n[0] + RB_CHUNK - 1) / RB_CHUNK + (n[1] + RB_CHUNK - 1) / RB_CHUNK;
-	RB_TRY(nodes_make(run, level));
-	top_kernel<<<blocks_for(level->nchunks, UINT32_MAX), THREADS, 0, run->queue->compute>>>(
+	RB_TRY(make_nodes_of_level(run, level));
+	top_kernel<<<grid_blocks_for(level->nchunks, UINT32_MAX), THREADS, 0, run->queue->compute>>>(
 		level->nodes, node, level->chunks, level->totals);
 	RB_LAUNCHED(run, "top_kernel");
 	return RB_OK;
@@ -135,7 +135,7 @@ typedef struct rb_clip
 
 /* Combines the bounds that the threads of a block found for one side of a node. */
 static __device__ __forceinline__ void
-bounds_put(rb_count key[6], double v[6])
+combine_bounds_of_block(rb_count key[6], double v[6])
 {
 	__shared__ double least[THREADS / 32][6];
 
@@ -171,7 +171,7 @@ __launch_bounds__(THREADS, RB_BOUNDS_BLOCKS)
 	uint32_t node = 0, side = 0;
 	double v[6];
 
-	for (rb_count u = first; u < turns.units; u = turns_next(&turns, u))
+	for (rb_count u = first; u < turns.units; u = next_turn_of_block(&turns, u))
 	{
 		const rb_node_chunk c = args.chunks[u / UNITS];
 		const uint32_t t = (uint32_t) (u % UNITS) * THREADS + threadIdx.x;
@@ -179,7 +179,7 @@ __launch_bounds__(THREADS, RB_BOUNDS_BLOCKS)
 		if (u == first || c.node != node || (c.side_number & 1) != side)
 		{
 			if (u > first)
-				bounds_put(args.nodes[node].key[side], v);
+				combine_bounds_of_block(args.nodes[node].key[side], v);
 			node = c.node;
 			side = c.side_number & 1;
 #pragma unroll
@@ -190,7 +190,7 @@ __launch_bounds__(THREADS, RB_BOUNDS_BLOCKS)
 		{
 			double lo[3], hi[3];
 
-			entry_box(&args.side[side], chunk_entry(&args, &c, t), lo, hi);
+			box_of_entry(&args.side[side], entry_of_chunk_object(&args, &c, t), lo, hi);
 #pragma unroll
 			for (int a = 0; a < 3; a++)
 			{
@@ -200,7 +200,7 @@ __launch_bounds__(THREADS, RB_BOUNDS_BLOCKS)
 		}
 	}
 	if (first < turns.units)
-		bounds_put(args.nodes[node].key[side], v);
+		combine_bounds_of_block(args.nodes[node].key[side], v);
 }
 
 /* Computes the region of each node's grid from its bounds. */
@@ -237,10 +237,10 @@ __launch_bounds__(THREADS)
 
 /* Computes the bounds and the grid region of each node. */
 static rb_status
-launch_bounds(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks)
+launch_bounds_of_nodes(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks)
 {
 	cudaStream_t stream = run->queue->compute;
-	const rb_turns turns = turns_of(run, args, nchunks, RB_BOUNDS_BLOCKS);
+	const rb_turns turns = divide_units_to_turns(run, args, nchunks, RB_BOUNDS_BLOCKS);
 	rb_clip clip;
 
 	for (int a = 0; a < 3; a++)
@@ -251,7 +251,7 @@ launch_bounds(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks)
 	rb_tile_clip(run->job, clip.lo, clip.hi);
 	bounds_kernel<<<turns.blocks, THREADS, 0, stream>>>(*args, turns);
 	RB_LAUNCHED(run, "bounds_kernel");
-	region_kernel<<<blocks_for(args->nnodes, UINT32_MAX), THREADS, 0, stream>>>(
+	region_kernel<<<grid_blocks_for(args->nnodes, UINT32_MAX), THREADS, 0, stream>>>(
 		args->nodes, args->nnodes, args->self, clip);
 	RB_LAUNCHED(run, "region_kernel");
 	return RB_OK;
@@ -294,7 +294,7 @@ __launch_bounds__(THREADS) moments_kernel(const rb_grid_args args)
 	{
 		double blo[3], bhi[3], e[3];
 
-		entry_box(&args.side[side], chunk_entry(&args, &c, t), blo, bhi);
+		box_of_entry(&args.side[side], entry_of_chunk_object(&args, &c, t), blo, bhi);
 		s[0] += 1;
 		if (!rb_boxes_overlap(blo, bhi, meet_lo, meet_hi))
 			continue;
@@ -344,7 +344,7 @@ typedef struct rb_estimate
 /* ---- the plan of a node ---- */
 
 static __device__ void
-estimate_of(const rb_node *node, int side, bool self, rb_estimate *e)
+estimate_of_node_side(const rb_node *node, int side, bool self, rb_estimate *e)
 {
 	const double *s = node->sum[self ? 0 : side];
 
@@ -354,7 +354,7 @@ estimate_of(const rb_node *node, int side, bool self, rb_estimate *e)
 }
 
 static __device__ __forceinline__ float
-incidences_of(const rb_estimate *e, float x, float y, float z)
+incidences_of_node_side(const rb_estimate *e, float x, float y, float z)
 {
 	const float *m = e->mean;
 
@@ -363,10 +363,11 @@ incidences_of(const rb_estimate *e, float x, float y, float z)
 }
 
 static __device__ __forceinline__ float
-plan_cost(const rb_estimate e[2], float x, float y, float z, float incidence_cost)
+cost_of_node_plan(const rb_estimate e[2], float x, float y, float z, float incidence_cost)
 {
 	const float cells = x * y * z;
-	const float red = incidences_of(&e[0], x, y, z), blue = incidences_of(&e[1], x, y, z);
+	const float red = incidences_of_node_side(&e[0], x, y, z),
+				blue = incidences_of_node_side(&e[1], x, y, z);
 
 	return (red + blue) * incidence_cost + __fdividef(red * blue, cells) +
 		   cells * (float) RB_COST_CELL;
@@ -374,7 +375,7 @@ plan_cost(const rb_estimate e[2], float x, float y, float z, float incidence_cos
 
 /* Uses the given number of cells along the longest side, without estimating costs. */
 static __device__ void
-plan_resolution(const double width[3], uint32_t resolution, double max_cells, float n[3])
+plan_grid_by_resolution(const double width[3], uint32_t resolution, double max_cells, float n[3])
 {
 	const double longest = rb_max(rb_max(width[0], width[1]), width[2]);
 
@@ -399,15 +400,15 @@ plan_resolution(const double width[3], uint32_t resolution, double max_cells, fl
  * flat or long cells.
  */
 static __device__ void
-plan_node(const double width[3], const rb_estimate e[2], float incidence_cost, double max_cells,
-		  float n[3])
+plan_grid_of_node(const double width[3], const rb_estimate e[2], float incidence_cost,
+				  double max_cells, float n[3])
 {
 	/*
 	 * Leave a margin for rounding in the product of three floats, because memory cannot hold more
 	 * cells.
 	 */
 	const float most = (float) max_cells * 0.999999f;
-	float cost = plan_cost(e, n[0], n[1], n[2], incidence_cost);
+	float cost = cost_of_node_plan(e, n[0], n[1], n[2], incidence_cost);
 
 	for (;;)
 	{
@@ -420,7 +421,7 @@ plan_node(const double width[3], const rb_estimate e[2], float incidence_cost, d
 			const float more = floorf(n[a] * 1.12f) + 1;
 			const float x = a == 0 ? more : n[0], y = a == 1 ? more : n[1];
 			const float z = a == 2 ? more : n[2];
-			const float c = plan_cost(e, x, y, z, incidence_cost);
+			const float c = cost_of_node_plan(e, x, y, z, incidence_cost);
 			const float slope =
 				__fdividef((c - cost) * n[a],
 						   more - n[a]); /* Divide by the step, because steps differ in size. */
@@ -446,7 +447,7 @@ plan_node(const double width[3], const rb_estimate e[2], float incidence_cost, d
  * Returns the maximum number of cells of a grid for this many objects, if memory allows max_cells.
  */
 RB_HOST_DEVICE double
-most_cells(double objects, double max_cells)
+most_cells_of_level(double objects, double max_cells)
 {
 	return rb_min(max_cells, 64 + 0.5 * objects);
 }
@@ -482,13 +483,13 @@ __launch_bounds__(THREADS)
 		}
 		width[a] = 0.5 * node->hi[a] - 0.5 * node->lo[a];
 	}
-	max_cells = most_cells((double) node->count[0] + node->count[1], max_cells);
-	estimate_of(node, 0, self, &e[0]);
-	estimate_of(node, 1, self, &e[1]);
+	max_cells = most_cells_of_level((double) node->count[0] + node->count[1], max_cells);
+	estimate_of_node_side(node, 0, self, &e[0]);
+	estimate_of_node_side(node, 1, self, &e[1]);
 	if (resolution > 0)
-		plan_resolution(width, resolution, max_cells, n);
+		plan_grid_by_resolution(width, resolution, max_cells, n);
 	else
-		plan_node(width, e, (float) incidence_cost, max_cells, n);
+		plan_grid_of_node(width, e, (float) incidence_cost, max_cells, n);
 	for (int a = 0; a < 3; a++)
 		grid[a] = (uint32_t) n[a];
 	rb_grid_init(&node->grid, node->lo, node->hi, grid);
@@ -496,8 +497,9 @@ __launch_bounds__(THREADS)
 	if (cells != NULL)
 		cells[i] = all;
 	atomicAdd(&totals->cells, all);
-	atomicAdd(&totals->expected, (rb_count) (incidences_of(&e[0], n[0], n[1], n[2]) +
-											 (self ? 0 : incidences_of(&e[1], n[0], n[1], n[2]))));
+	atomicAdd(&totals->expected,
+			  (rb_count) (incidences_of_node_side(&e[0], n[0], n[1], n[2]) +
+						  (self ? 0 : incidences_of_node_side(&e[1], n[0], n[1], n[2]))));
 }
 
 static __global__ void
@@ -511,7 +513,7 @@ __launch_bounds__(THREADS) first_kernel(rb_node *nodes, uint32_t nnodes, const r
 
 /* Computes the object statistics that the plan needs. */
 static rb_status
-launch_moments(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks)
+launch_moments_of_nodes(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks)
 {
 	moments_kernel<<<nchunks, THREADS, 0, run->queue->compute>>>(*args);
 	RB_LAUNCHED(run, "moments_kernel");
@@ -520,7 +522,7 @@ launch_moments(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks)
 
 /* Returns the cost of assigning an object of these sides to a cell, in box tests. */
 static double
-cost_of_incidence(rb_predicate predicate, const rb_device_set side[2])
+cost_of_grid_incidence(rb_predicate predicate, const rb_device_set side[2])
 {
 	if (rb_faces_part(predicate, side[0].kind, side[1].kind))
 		return RB_COST_INCIDENCE_NEAR;
@@ -533,10 +535,10 @@ cost_of_incidence(rb_predicate predicate, const rb_device_set side[2])
  * adds all of them to totals->cells.
  */
 static rb_status
-launch_plan(rb_device_run *run, const rb_grid_args *args, uint32_t resolution,
-			double incidence_cost, double max_cells, rb_count *cells, rb_totals *totals)
+launch_plan_of_nodes(rb_device_run *run, const rb_grid_args *args, uint32_t resolution,
+					 double incidence_cost, double max_cells, rb_count *cells, rb_totals *totals)
 {
-	plan_kernel<<<blocks_for(args->nnodes, UINT32_MAX), THREADS, 0, run->queue->compute>>>(
+	plan_kernel<<<grid_blocks_for(args->nnodes, UINT32_MAX), THREADS, 0, run->queue->compute>>>(
 		args->nodes, args->nnodes, args->self, resolution, incidence_cost, max_cells, cells,
 		totals);
 	RB_LAUNCHED(run, "plan_kernel");
@@ -545,9 +547,9 @@ launch_plan(rb_device_run *run, const rb_grid_args *args, uint32_t resolution,
 
 /* Stores the index of each node's first cell. */
 static rb_status
-launch_first(rb_device_run *run, const rb_grid_args *args, const rb_count *first)
+launch_first_cells_of_nodes(rb_device_run *run, const rb_grid_args *args, const rb_count *first)
 {
-	first_kernel<<<blocks_for(args->nnodes, UINT32_MAX), THREADS, 0, run->queue->compute>>>(
+	first_kernel<<<grid_blocks_for(args->nnodes, UINT32_MAX), THREADS, 0, run->queue->compute>>>(
 		args->nodes, args->nnodes, first);
 	RB_LAUNCHED(run, "first_kernel");
 	return RB_OK;
@@ -556,7 +558,7 @@ launch_first(rb_device_run *run, const rb_grid_args *args, const rb_count *first
 /* ---- plan, count, fill ---- */
 
 static __global__ void
-tell_kernel(const rb_node *first, const rb_totals *totals, rb_mailbox *mailbox)
+report_totals_kernel(const rb_node *first, const rb_totals *totals, rb_mailbox *mailbox)
 {
 	mailbox->totals = *totals;
 	for (int a = 0; a < 3; a++)
@@ -565,16 +567,17 @@ tell_kernel(const rb_node *first, const rb_totals *totals, rb_mailbox *mailbox)
 
 /* Copies the current totals to the mailbox. */
 static rb_status
-report_totals(rb_device_run *run, const rb_level *level)
+report_totals_of_level(rb_device_run *run, const rb_level *level)
 {
-	tell_kernel<<<1, 1, 0, run->queue->compute>>>(level->nodes, level->totals, run->queue->mailbox);
-	RB_LAUNCHED(run, "tell_kernel");
+	report_totals_kernel<<<1, 1, 0, run->queue->compute>>>(level->nodes, level->totals,
+														   run->queue->mailbox);
+	RB_LAUNCHED(run, "report_totals_kernel");
 	return RB_OK;
 }
 
 /* Computes the prefix sums out[0 .. n] of in[0 .. n - 1]; in[n] must be 0. */
 static rb_status
-prefix_sums(rb_device_run *run, rb_count *in, rb_count *out, rb_count n)
+compute_prefix_sums(rb_device_run *run, rb_count *in, rb_count *out, rb_count n)
 {
 	void *scratch;
 	size_t bytes = 0;
@@ -593,8 +596,8 @@ prefix_sums(rb_device_run *run, rb_count *in, rb_count *out, rb_count n)
  * too short costs time but does no harm.
  */
 static rb_status
-places_make(rb_device_run *run, rb_count ncells, rb_count capacity, uint64_t share,
-			rb_totals *totals, rb_incidences *places)
+make_incidence_list(rb_device_run *run, rb_count ncells, rb_count capacity, uint64_t share,
+					rb_totals *totals, rb_incidences *places)
 {
 	const uint64_t bytes = capacity * (sizeof(uint32_t) + sizeof(uint2));
 
@@ -614,11 +617,11 @@ places_make(rb_device_run *run, rb_count ncells, rb_count capacity, uint64_t sha
 
 /* Plans the grids and counts, coarsening the grids until the incidences fit in memory. */
 static rb_status
-level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count *ncells)
+count_level(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count *ncells)
 {
 	cudaStream_t stream = run->queue->compute;
 	const rb_totals *seen = &run->queue->mailbox->totals;
-	double cost = cost_of_incidence(run->job->predicate, args->side);
+	double cost = cost_of_grid_incidence(run->job->predicate, args->side);
 	uint32_t resolution = run->top ? run->ctx->settings.grid_resolution : 0;
 	rb_count *node_cells, *node_first;
 
@@ -634,10 +637,11 @@ level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count *n
 			max_cells = 1 << 26;
 		RB_CUDA(run, cudaMemsetAsync(level->totals, 0, sizeof(rb_totals), stream));
 		RB_CUDA(run, cudaMemsetAsync(node_cells + level->nnodes, 0, sizeof(rb_count), stream));
-		RB_TRY(launch_plan(run, args, resolution, cost, max_cells, node_cells, level->totals));
-		RB_TRY(prefix_sums(run, node_cells, node_first, level->nnodes));
-		RB_TRY(launch_first(run, args, node_first));
-		RB_TRY(report_totals(run, level));
+		RB_TRY(launch_plan_of_nodes(run, args, resolution, cost, max_cells, node_cells,
+									level->totals));
+		RB_TRY(compute_prefix_sums(run, node_cells, node_first, level->nnodes));
+		RB_TRY(launch_first_cells_of_nodes(run, args, node_first));
+		RB_TRY(report_totals_of_level(run, level));
 		RB_TRY(rb_sync(run));
 		*ncells = seen->cells;
 		RB_TRY(rb_mark(run, RB_STEP_PLAN));
@@ -648,11 +652,11 @@ level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count *n
 		args->count = level->count;
 		RB_CUDA(run, cudaMemsetAsync(level->count, 0, (*ncells + 1) * sizeof(rb_count), stream));
 		/* Allow an eighth more incidences than the plan expects. */
-		RB_TRY(places_make(run, *ncells, seen->expected + seen->expected / 8 + 4096, share,
-						   level->totals, &args->places));
+		RB_TRY(make_incidence_list(run, *ncells, seen->expected + seen->expected / 8 + 4096, share,
+								   level->totals, &args->places));
 		RB_TRY(rb_count_launch(run, args, level->nchunks));
 		RB_TRY(rb_cell_totals_launch(run, args, *ncells, level->totals));
-		RB_TRY(report_totals(run, level));
+		RB_TRY(report_totals_of_level(run, level));
 		RB_TRY(rb_sync(run));
 		if (seen->incidences[0] < UINT32_MAX && seen->incidences[1] < UINT32_MAX &&
 			(seen->incidences[0] + seen->incidences[1]) * sizeof(uint32_t) <= share)
@@ -669,7 +673,8 @@ level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count *n
 
 /* Allocates the entries of the cells, nred of red and nblue of blue. */
 static rb_status
-entries_make(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count nred, rb_count nblue)
+make_entries_of_level(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count nred,
+					  rb_count nblue)
 {
 	for (int s = 0; s < (args->self ? 1 : 2); s++)
 	{
@@ -685,37 +690,38 @@ entries_make(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count n
  * case is affordable. If the incidences exceed it, *done is false and everything is freed again.
  */
 static rb_status
-level_at_once(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count *ncells, bool *done)
+build_level_at_once(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count *ncells,
+					bool *done)
 {
 	cudaStream_t stream = run->queue->compute;
 	const rb_totals *seen = &run->queue->mailbox->totals;
 	const rb_count objects = (rb_count) args->side[0].n + (args->self ? 0 : args->side[1].n);
 	const rb_count places = FEW_PLACES(objects);
 	const uint64_t share = (run->budget - run->used) / 3;
-	const double max_cells = most_cells((double) objects, 1 << 26);
+	const double max_cells = most_cells_of_level((double) objects, 1 << 26);
 	const rb_count most = (rb_count) max_cells;
 
 	*done = false;
 	if (!run->top || level->nnodes != 1 || objects > RB_FEW_OBJECTS ||
 		places * (sizeof(uint32_t) + sizeof(uint2)) + most * 2 * sizeof(rb_count) > share / 2)
 		return RB_OK;
-	RB_TRY(launch_plan(run, args, run->ctx->settings.grid_resolution,
-					   cost_of_incidence(run->job->predicate, args->side), max_cells, NULL,
-					   level->totals));
+	RB_TRY(launch_plan_of_nodes(run, args, run->ctx->settings.grid_resolution,
+								cost_of_grid_incidence(run->job->predicate, args->side), max_cells,
+								NULL, level->totals));
 	RB_TRY(rb_mark(run, RB_STEP_PLAN));
 	RB_TRY(rb_device_alloc(run, (void **) &level->count, (most + 1) * sizeof(rb_count)));
 	args->count = level->count;
 	RB_CUDA(run, cudaMemsetAsync(level->count, 0, (most + 1) * sizeof(rb_count), stream));
-	RB_TRY(places_make(run, most, places, share, level->totals, &args->places));
+	RB_TRY(make_incidence_list(run, most, places, share, level->totals, &args->places));
 	RB_TRY(rb_count_launch(run, args, level->nchunks));
 	RB_TRY(rb_cell_totals_launch(run, args, 0, level->totals));
-	RB_TRY(report_totals(run, level));
+	RB_TRY(report_totals_of_level(run, level));
 	RB_CUDA(run, cudaEventRecord(run->queue->done, stream));
 	/* The device keeps working while the host waits for the totals. */
 	RB_TRY(rb_device_alloc(run, (void **) &level->start, (most + 1) * sizeof(rb_count)));
-	RB_TRY(prefix_sums(run, level->count, level->start, most));
+	RB_TRY(compute_prefix_sums(run, level->count, level->start, most));
 	args->start = level->start;
-	RB_TRY(entries_make(run, level, args, places, places));
+	RB_TRY(make_entries_of_level(run, level, args, places, places));
 	RB_TRY(rb_fill_early(run, args));
 	RB_TRY(rb_wait(run, run->queue->done));
 	*ncells = seen->cells;
@@ -734,7 +740,7 @@ level_at_once(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count 
 
 /* Loads the kernels that are queued behind counting and filling, which may take a long time. */
 static rb_status
-kernels_load(rb_device_run *run)
+load_kernels_of_level(rb_device_run *run)
 {
 	/* Bit of run->device->tried; joins use the other bits */
 	const uint32_t levels = (uint32_t) 1 << 31;
@@ -744,11 +750,11 @@ kernels_load(rb_device_run *run)
 		return RB_OK;
 	RB_TRY(rb_fill_load(run));
 	RB_TRY(rb_items_load(run));
-	RB_TRY(rb_kernel_load(run, (const void *) tell_kernel));
+	RB_TRY(rb_kernel_load(run, (const void *) report_totals_kernel));
 	/* Load CUB's kernels, which have no name here, by computing one sum. */
 	RB_TRY(rb_device_alloc(run, (void **) &two, 4 * sizeof(rb_count)));
 	RB_CUDA(run, cudaMemsetAsync(two, 0, 4 * sizeof(rb_count), run->queue->compute));
-	RB_TRY(prefix_sums(run, two, two + 2, 1));
+	RB_TRY(compute_prefix_sums(run, two, two + 2, 1));
 	rb_device_free(run, (void **) &two);
 	rb_store(&run->device->tried, rb_load(&run->device->tried) | levels);
 	return RB_OK;
@@ -780,12 +786,12 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 	if (level->above[0] == NULL)
 		args.share = run->job->share;
 
-	RB_TRY(kernels_load(run));
-	RB_TRY(launch_bounds(run, &args, level->nchunks));
-	RB_TRY(launch_moments(run, &args, level->nchunks));
-	RB_TRY(level_at_once(run, level, &args, &ncells, &filled));
+	RB_TRY(load_kernels_of_level(run));
+	RB_TRY(launch_bounds_of_nodes(run, &args, level->nchunks));
+	RB_TRY(launch_moments_of_nodes(run, &args, level->nchunks));
+	RB_TRY(build_level_at_once(run, level, &args, &ncells, &filled));
 	if (!filled)
-		RB_TRY(level_count(run, level, &args, &ncells));
+		RB_TRY(count_level(run, level, &args, &ncells));
 	seen = run->queue->mailbox->totals;
 	if (run->top)
 		memcpy(stats->resolution, run->queue->mailbox->resolution, sizeof(stats->resolution));
@@ -805,16 +811,16 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 	if (!filled)
 	{
 		RB_TRY(rb_device_alloc(run, (void **) &level->start, (ncells + 1) * sizeof(rb_count)));
-		RB_TRY(prefix_sums(run, level->count, level->start, ncells));
+		RB_TRY(compute_prefix_sums(run, level->count, level->start, ncells));
 		args.start = level->start;
-		RB_TRY(entries_make(run, level, &args, seen.incidences[0], seen.incidences[1]));
+		RB_TRY(make_entries_of_level(run, level, &args, seen.incidences[0], seen.incidences[1]));
 	}
 	RB_TRY(rb_device_alloc(run, (void **) &level->items, level->nitems * sizeof(rb_item)));
 	if (refine)
 	{
 		next->nnodes = (uint32_t) seen.crowded;
 		next->nchunks = (uint32_t) seen.crowded_chunks;
-		RB_TRY(nodes_make(run, next));
+		RB_TRY(make_nodes_of_level(run, next));
 	}
 	if (!filled)
 		RB_TRY(rb_fill_launch(run, &args, level->nchunks,
@@ -827,8 +833,8 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 						   next->nodes, next->chunks, level->totals));
 	rb_device_free(run, (void **) &many);
 	/*
-	 * If everything was launched at once, memory is plentiful, and join_items frees these arrays
-	 * after its own launch.
+	 * If everything was launched at once, memory is plentiful, and join_items_of_level frees these
+	 * arrays after its own launch.
 	 */
 	if (!filled)
 		rb_level_spent(run, level);

@@ -27,7 +27,7 @@
 
 /* Returns the number of thread blocks for n elements, at least 1 and at most `most`. */
 static inline uint32_t
-blocks_for(rb_count n, uint32_t most)
+grid_blocks_for(rb_count n, uint32_t most)
 {
 	rb_count blocks = (n + THREADS - 1) / THREADS;
 
@@ -86,7 +86,8 @@ typedef struct rb_grid_args
  * same amount of work.
  */
 static inline rb_turns
-turns_of(const rb_device_run *run, const rb_grid_args *args, uint32_t nchunks, uint32_t most)
+divide_units_to_turns(const rb_device_run *run, const rb_grid_args *args, uint32_t nchunks,
+					  uint32_t most)
 {
 	const rb_count units = (rb_count) nchunks * UNITS, all = (rb_count) most * run->device->sms;
 	const bool few = args->nnodes == 1 && units < 8 * UNITS * all;
@@ -96,7 +97,7 @@ turns_of(const rb_device_run *run, const rb_grid_args *args, uint32_t nchunks, u
 
 /* Returns the unit that follows u for this block. The first unit is blockIdx.x * step. */
 static __device__ __forceinline__ rb_count
-turns_next(const rb_turns *turns, rb_count u)
+next_turn_of_block(const rb_turns *turns, rb_count u)
 {
 	u++;
 	return u % turns->step != 0 ? u : u + (rb_count) (gridDim.x - 1) * turns->step;
@@ -107,7 +108,7 @@ turns_next(const rb_turns *turns, rb_count u)
  * above.
  */
 static __device__ __forceinline__ uint32_t
-chunk_entry(const rb_grid_args *args, const rb_node_chunk *c, uint32_t t)
+entry_of_chunk_object(const rb_grid_args *args, const rb_node_chunk *c, uint32_t t)
 {
 	const uint32_t *above = args->above[c->side_number & 1];
 
@@ -115,7 +116,7 @@ chunk_entry(const rb_grid_args *args, const rb_node_chunk *c, uint32_t t)
 }
 
 static __device__ __forceinline__ void
-entry_box(const rb_device_set *side, uint32_t entry, double lo[3], double hi[3])
+box_of_entry(const rb_device_set *side, uint32_t entry, double lo[3], double hi[3])
 {
 	rb_part_box(side, entry & RB_INDEX_MASK, lo, hi);
 }

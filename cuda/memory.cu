@@ -43,7 +43,7 @@ static pthread_mutex_t copies_lock = PTHREAD_MUTEX_INITIALIZER;
 /* ---- from the device's pool, if it has one, in the order of the join's stream ---- */
 
 static cudaError_t
-alloc_in_stream(rb_device_run *run, void **block, uint64_t bytes)
+allocate_in_stream(rb_device_run *run, void **block, uint64_t bytes)
 {
 	if (run->device->pools)
 		return cudaMallocFromPoolAsync(block, bytes, run->device->pool, run->queue->compute);
@@ -63,7 +63,7 @@ free_in_stream(rb_device_run *run, void *block)
 
 /* Finds the copy of a set and moves it to the front, or returns NULL. */
 static rb_device_copy *
-find_copy(rb_device *device, uint64_t number)
+find_copy_of_set(rb_device *device, uint64_t number)
 {
 	for (rb_device_copy **link = &device->copies; *link != NULL; link = &(*link)->next)
 		if ((*link)->number == number)
@@ -79,7 +79,7 @@ find_copy(rb_device *device, uint64_t number)
 }
 
 static void
-unlink_copy(rb_device *device, rb_device_copy **link)
+unlink_copy_of_set(rb_device *device, rb_device_copy **link)
 {
 	rb_device_copy *copy = *link;
 
@@ -100,12 +100,12 @@ unlink_idle_copy(rb_device *device)
 	if (last == NULL)
 		return NULL;
 	copy = *last;
-	unlink_copy(device, last);
+	unlink_copy_of_set(device, last);
 	return copy;
 }
 
 static void
-free_copy(rb_device_run *run, rb_device_copy *copy)
+free_copy_of_set(rb_device_run *run, rb_device_copy *copy)
 {
 	free_in_stream(run, copy->coords);
 	free(copy);
@@ -113,7 +113,7 @@ free_copy(rb_device_run *run, rb_device_copy *copy)
 
 /* Reserves `bytes` more bytes within the limit, and evicts idle copies to make room. */
 static bool
-reserve_bytes(rb_device_run *run, uint64_t bytes)
+reserve_device_bytes(rb_device_run *run, uint64_t bytes)
 {
 	rb_device *device = run->device;
 	uint64_t limit = run->ctx->settings.gpu_cache_limit;
@@ -128,7 +128,7 @@ reserve_bytes(rb_device_run *run, uint64_t bytes)
 
 		if (idle == NULL)
 			return false;
-		free_copy(run, idle);
+		free_copy_of_set(run, idle);
 	}
 	device->copied += bytes;
 	return true;
@@ -144,13 +144,13 @@ rb_copies_evict(rb_device_run *run)
 	pthread_mutex_unlock(&copies_lock);
 	if (idle == NULL)
 		return false;
-	free_copy(run, idle);
+	free_copy_of_set(run, idle);
 	return true;
 }
 
 /* Returns the bytes of the copies that no join uses. */
 static uint64_t
-idle_bytes(rb_device *device)
+idle_bytes_of_copies(rb_device *device)
 {
 	uint64_t bytes = 0;
 
@@ -187,7 +187,7 @@ rb_device_budget(rb_device_run *run)
 		cudaMemPoolGetAttribute(run->device->pool, cudaMemPoolAttrUsedMemCurrent, &used);
 		cudaGetLastError();
 	}
-	return run->free + (kept > used ? kept - used : 0) + idle_bytes(run->device);
+	return run->free + (kept > used ? kept - used : 0) + idle_bytes_of_copies(run->device);
 }
 
 rb_status
@@ -208,7 +208,7 @@ rb_device_alloc(rb_device_run *run, void **block, uint64_t bytes)
 		return RB_DEVICE_FULL;
 	for (;;)
 	{
-		cudaError_t error = alloc_in_stream(run, block, bytes);
+		cudaError_t error = allocate_in_stream(run, block, bytes);
 
 		if (error == cudaSuccess)
 			break;
@@ -261,13 +261,13 @@ rb_device_free_all(rb_device_run *run)
 
 /* Allocates and uploads a copy of a set; *made is NULL if there is no room. */
 static rb_status
-make_copy(rb_device_run *run, const rb_set *set, uint64_t bytes, rb_device_copy **made)
+make_copy_of_set(rb_device_run *run, const rb_set *set, uint64_t bytes, rb_device_copy **made)
 {
 	rb_device_copy *copy = (rb_device_copy *) calloc(1, sizeof(*copy));
 	rb_status status;
 
 	*made = NULL;
-	if (copy == NULL || alloc_in_stream(run, (void **) &copy->coords, bytes) != cudaSuccess)
+	if (copy == NULL || allocate_in_stream(run, (void **) &copy->coords, bytes) != cudaSuccess)
 	{
 		cudaGetLastError();
 		free(copy);
@@ -279,7 +279,7 @@ make_copy(rb_device_run *run, const rb_set *set, uint64_t bytes, rb_device_copy 
 	if (status == RB_OK)
 		*made = copy;
 	else
-		free_copy(run, copy);
+		free_copy_of_set(run, copy);
 	return status;
 }
 
@@ -287,7 +287,7 @@ make_copy(rb_device_run *run, const rb_set *set, uint64_t bytes, rb_device_copy 
  * Finds or builds the copy of a cached set; *coords is NULL if there is none and none can be built.
  */
 static rb_status
-take_copy(rb_device_run *run, const rb_set *set, const double **coords)
+use_or_make_copy_of_set(rb_device_run *run, const rb_set *set, const double **coords)
 {
 	const uint64_t bytes =
 		(uint64_t) set->nparts * (uint64_t) rb_kind_width(set->kind) * sizeof(double);
@@ -307,17 +307,17 @@ take_copy(rb_device_run *run, const rb_set *set, const double **coords)
 			return RB_OK;
 		}
 	pthread_mutex_lock(&copies_lock);
-	copy = find_copy(device, set->number);
+	copy = find_copy_of_set(device, set->number);
 	if (copy != NULL)
 		copy->users++;
 	else
-		room = reserve_bytes(run, bytes);
+		room = reserve_device_bytes(run, bytes);
 	pthread_mutex_unlock(&copies_lock);
 	if (copy == NULL && !room)
 		return RB_OK;
 	if (copy == NULL)
 	{
-		status = make_copy(run, set, bytes, &copy);
+		status = make_copy_of_set(run, set, bytes, &copy);
 		if (copy == NULL)
 		{
 			pthread_mutex_lock(&copies_lock);
@@ -365,7 +365,7 @@ gather_cuts_kernel(const rb_cut *cuts, uint32_t ncuts, const double *kept, const
  * set has no copy on the device.
  */
 static rb_status
-gather_delta_set(rb_device_run *run, const rb_set *set, const double **coords)
+gather_coords_of_delta_set(rb_device_run *run, const rb_set *set, const double **coords)
 {
 	const rb_view *view = set->view;
 	const uint32_t width = (uint32_t) rb_kind_width(set->kind);
@@ -379,7 +379,7 @@ gather_delta_set(rb_device_run *run, const rb_set *set, const double **coords)
 	uint64_t blocks = (n + GATHER_THREADS - 1) / GATHER_THREADS;
 
 	*coords = NULL;
-	RB_TRY(take_copy(run, view->kept, &kept));
+	RB_TRY(use_or_make_copy_of_set(run, view->kept, &kept));
 	if (kept == NULL)
 		return RB_OK;
 	RB_TRY(rb_device_alloc(run, (void **) &to, n * sizeof(double)));
@@ -407,8 +407,8 @@ rb_cached_coords(rb_device_run *run, const rb_set *set, const double **coords)
 {
 	*coords = NULL;
 	if (set->view == NULL)
-		return take_copy(run, set, coords);
-	return set->coords == NULL ? gather_delta_set(run, set, coords) : RB_OK;
+		return use_or_make_copy_of_set(run, set, coords);
+	return set->coords == NULL ? gather_coords_of_delta_set(run, set, coords) : RB_OK;
 }
 
 void
@@ -423,11 +423,11 @@ rb_copies_give(rb_device_run *run, bool failed)
 
 		if (copy->users > 0)
 			copy->users--;
-		else if (failed || find_copy(device, copy->number) != NULL)
+		else if (failed || find_copy_of_set(device, copy->number) != NULL)
 		{
 			/* The copy is incomplete, or another join has published one in the meantime. */
 			device->copied -= copy->bytes;
-			free_copy(run, copy);
+			free_copy_of_set(run, copy);
 		}
 		else
 		{
@@ -458,7 +458,7 @@ rb_copy_bytes(rb_device *device, uint64_t number, bool drop)
 			if (drop && (*link)->users == 0)
 			{
 				dropped = *link;
-				unlink_copy(device, link);
+				unlink_copy_of_set(device, link);
 			}
 			else
 				bytes = (*link)->bytes;

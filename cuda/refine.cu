@@ -53,18 +53,18 @@ typedef struct refine_rounds
 /* ---- memory ---- */
 
 static void
-note_bytes(refine_rounds *s)
+note_refine_bytes(refine_rounds *s)
 {
 	if (s->run->used > s->most_bytes)
 		s->most_bytes = s->run->used;
 }
 
 static rb_status
-alloc_block(refine_rounds *s, void **block, size_t bytes)
+allocate_refine_block(refine_rounds *s, void **block, size_t bytes)
 {
 	rb_status status = rb_device_alloc(s->run, block, bytes);
 
-	note_bytes(s);
+	note_refine_bytes(s);
 	return status;
 }
 
@@ -73,7 +73,7 @@ alloc_block(refine_rounds *s, void **block, size_t bytes)
  * more if memory allows.
  */
 static rb_status
-grow_block(refine_rounds *s, void **block, size_t *cap, size_t need, size_t element)
+grow_refine_block(refine_rounds *s, void **block, size_t *cap, size_t need, size_t element)
 {
 	size_t more = *cap + *cap / 4;
 	rb_status status;
@@ -84,11 +84,11 @@ grow_block(refine_rounds *s, void **block, size_t *cap, size_t need, size_t elem
 		more = need;
 	rb_device_free(s->run, block);
 	*cap = 0;
-	status = alloc_block(s, block, more * element);
+	status = allocate_refine_block(s, block, more * element);
 	if (status == RB_DEVICE_FULL && more > need)
 	{
 		more = need;
-		status = alloc_block(s, block, more * element);
+		status = allocate_refine_block(s, block, more * element);
 	}
 	RB_TRY(status);
 	*cap = more;
@@ -97,24 +97,25 @@ grow_block(refine_rounds *s, void **block, size_t *cap, size_t need, size_t elem
 
 /* Grows an array to this many elements and preserves the first `used` ones. */
 static rb_status
-grow_array(refine_rounds *s, rb_refine_arena *arena, size_t used, size_t need, size_t element)
+grow_refine_array(refine_rounds *s, rb_refine_arena *arena, size_t used, size_t need,
+				  size_t element)
 {
 	rb_status status = rb_refine_arena_grow(s->run, arena, used * element, need * element);
 
-	note_bytes(s);
+	note_refine_bytes(s);
 	return status;
 }
 
 /* Makes room for that many cells and vertices. */
 static rb_status
-reserve_mesh(refine_rounds *s, size_t cells, size_t sites)
+reserve_cells_and_vertices(refine_rounds *s, size_t cells, size_t sites)
 {
 	rb_cells *m = &s->a.m;
 
-	RB_TRY(grow_array(s, &s->cells, s->ncells, cells, sizeof(rb_cell)));
-	RB_TRY(grow_array(s, &s->sites, s->nsites, sites, sizeof(rb_site)));
-	RB_TRY(grow_array(s, &s->kind, s->nsites, sites, 1));
-	RB_TRY(grow_array(s, &s->parent, s->nsites, sites, sizeof(uint32_t)));
+	RB_TRY(grow_refine_array(s, &s->cells, s->ncells, cells, sizeof(rb_cell)));
+	RB_TRY(grow_refine_array(s, &s->sites, s->nsites, sites, sizeof(rb_site)));
+	RB_TRY(grow_refine_array(s, &s->kind, s->nsites, sites, 1));
+	RB_TRY(grow_refine_array(s, &s->parent, s->nsites, sites, sizeof(uint32_t)));
 	m->cells = (rb_cell *) s->cells.at;
 	m->sites = (rb_site *) s->sites.at;
 	m->kind = (uint8_t *) s->kind.at;
@@ -123,22 +124,22 @@ reserve_mesh(refine_rounds *s, size_t cells, size_t sites)
 }
 
 static rb_entry64 *
-entries_of(const list *l)
+entries_of_work_list(const list *l)
 {
 	return (rb_entry64 *) l->room.at;
 }
 
 static uint32_t *
-free_of(const refine_rounds *s)
+free_of_work_list(const refine_rounds *s)
 {
 	return (uint32_t *) s->free.at;
 }
 
 /* Reserves space for `more` elements behind those of a list. */
 static rb_status
-reserve_list(refine_rounds *s, list *l, size_t more)
+reserve_work_list(refine_rounds *s, list *l, size_t more)
 {
-	return grow_array(s, &l->room, l->n, l->n + more, sizeof(rb_entry64));
+	return grow_refine_array(s, &l->room, l->n, l->n + more, sizeof(rb_entry64));
 }
 
 /* Frees the arrays that grow in place. */
@@ -156,7 +157,7 @@ free_arenas(refine_rounds *s)
 /* ---- counters read by the host ---- */
 
 static rb_status
-clear_counts(refine_rounds *s)
+clear_refine_counts(refine_rounds *s)
 {
 	RB_CUDA(s->run,
 			cudaMemsetAsync(s->a.counts, 0, sizeof(rb_refine_counts), s->run->queue->compute));
@@ -164,14 +165,14 @@ clear_counts(refine_rounds *s)
 }
 
 static rb_status
-clear_word(refine_rounds *s, uint32_t *word)
+clear_refine_word(refine_rounds *s, uint32_t *word)
 {
 	RB_CUDA(s->run, cudaMemsetAsync(word, 0, sizeof(uint32_t), s->run->queue->compute));
 	return RB_OK;
 }
 
 static rb_status
-read_counts(refine_rounds *s)
+read_refine_counts(refine_rounds *s)
 {
 	RB_CUDA(s->run, cudaMemcpyAsync(s->counts, s->a.counts, sizeof(rb_refine_counts),
 									cudaMemcpyDeviceToHost, s->run->queue->compute));
@@ -181,7 +182,7 @@ read_counts(refine_rounds *s)
 
 /* Charges the time since the last call to this step. If the device is timed, waits for it first. */
 static rb_status
-charge_time(refine_rounds *s, rb_refine_step step)
+charge_time_to_refine_step(refine_rounds *s, rb_refine_step step)
 {
 	double now;
 
@@ -199,7 +200,7 @@ typedef rb_status (*asker)(rb_device_run *run, const rb_refine_args *a, const rb
 
 /* Drops all cached signs. */
 static rb_status
-clear_signs(refine_rounds *s)
+clear_cached_signs(refine_rounds *s)
 {
 	cudaStream_t stream = s->run->queue->compute;
 
@@ -218,7 +219,7 @@ typedef struct answering
 
 /* Computes the exact signs of a range of queries by GMP. */
 static void
-compute_signs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+compute_queried_signs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const answering *all = (const answering *) arg;
 
@@ -235,23 +236,23 @@ compute_signs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Computes signs with GMP, on several threads if there are enough signs. */
 static rb_status
-compute_signs(refine_rounds *s, const rb_refine_query *q, int8_t *answers, uint32_t n)
+compute_queried_signs(refine_rounds *s, const rb_refine_query *q, int8_t *answers, uint32_t n)
 {
 	answering all = {q, answers};
 
 	if (n <= 2 * ANSWERS_AT_ONCE)
 	{
-		compute_signs_piece(NULL, &all, 0, n);
+		compute_queried_signs_piece(NULL, &all, 0, n);
 		return RB_OK;
 	}
 	if (s->team == NULL)
 		RB_TRY(rb_team_open(s->run->ctx, s->r->options->threads, &s->team));
-	return rb_loop(s->team, n, ANSWERS_AT_ONCE, compute_signs_piece, &all);
+	return rb_loop(s->team, n, ANSWERS_AT_ONCE, compute_queried_signs_piece, &all);
 }
 
 /* Computes all new signs. Stores the number of known signs in *n. */
 static rb_status
-compute_new_signs(refine_rounds *s, uint32_t *n)
+compute_new_queried_signs(refine_rounds *s, uint32_t *n)
 {
 	cudaStream_t stream = s->run->queue->compute;
 	rb_refine_signs *asked = &s->a.asked;
@@ -269,7 +270,7 @@ compute_new_signs(refine_rounds *s, uint32_t *n)
 			cudaMemcpyAsync(q, asked->query + asked->answers, (*n - asked->answers) * sizeof(*q),
 							cudaMemcpyDeviceToHost, stream));
 	RB_TRY(rb_sync(s->run));
-	RB_TRY(compute_signs(s, q, answers, *n - asked->answers));
+	RB_TRY(compute_queried_signs(s, q, answers, *n - asked->answers));
 	RB_CUDA(s->run, cudaMemcpyAsync(asked->answer + asked->answers, answers, *n - asked->answers,
 									cudaMemcpyHostToDevice, stream));
 	RB_TRY(rb_sync(s->run));
@@ -279,7 +280,7 @@ compute_new_signs(refine_rounds *s, uint32_t *n)
 
 /* Repeats the candidates of list 1, which wait for signs, until none of them waits. */
 static rb_status
-resolve_signs(refine_rounds *s, asker again, rb_refine_some some)
+resolve_signs_of_candidates(refine_rounds *s, asker again, rb_refine_some some)
 {
 	some.list = s->a.list[1];
 	some.n = &s->a.counts->asks;
@@ -289,7 +290,7 @@ resolve_signs(refine_rounds *s, asker again, rb_refine_some some)
 	{
 		uint32_t n;
 
-		RB_TRY(compute_new_signs(s, &n));
+		RB_TRY(compute_new_queried_signs(s, &n));
 		/*
 		 * The table has no space for new signs. Drop all cached ones; if that does not help, fail,
 		 * and the CPU takes over.
@@ -300,25 +301,25 @@ resolve_signs(refine_rounds *s, asker again, rb_refine_some some)
 				return rb_fail(s->run->ctx, RB_DEVICE_FAILED, 0, 0,
 							   "cavities need too many signs that the GPU cannot compute");
 			s->forgot = true;
-			RB_TRY(clear_signs(s));
+			RB_TRY(clear_cached_signs(s));
 		}
 		else
 			s->a.asked.answers = n;
-		RB_TRY(clear_word(s, &s->a.counts->waiting));
+		RB_TRY(clear_refine_word(s, &s->a.counts->waiting));
 		RB_TRY(again(s->run, &s->a, &some));
-		RB_TRY(read_counts(s));
+		RB_TRY(read_refine_counts(s));
 		if (s->counts->waiting == 0)
 			break;
 	}
 	s->forgot = false;
-	return clear_word(s, &s->a.counts->asks);
+	return clear_refine_word(s, &s->a.counts->asks);
 }
 
 /* ---- cavities ---- */
 
 /* Allocates the workspace for cavities of any size, with an empty hash table. */
 static rb_status
-alloc_huge(refine_rounds *s)
+allocate_huge_workspace(refine_rounds *s)
 {
 	uint32_t cells = RB_ROOM_CELLS_LARGE, bytes;
 
@@ -328,7 +329,7 @@ alloc_huge(refine_rounds *s)
 		return RB_OK;
 	bytes = rb_refine_room_bytes(cells, RB_ROOM_WALLS_HUGE);
 	rb_device_free(s->run, (void **) &s->a.huge.at);
-	RB_TRY(alloc_block(s, (void **) &s->a.huge.at, bytes));
+	RB_TRY(allocate_refine_block(s, (void **) &s->a.huge.at, bytes));
 	RB_CUDA(s->run, cudaMemsetAsync(s->a.huge.at, 0xff, bytes, s->run->queue->compute));
 	s->a.huge.cells = cells;
 	return RB_OK;
@@ -336,13 +337,13 @@ alloc_huge(refine_rounds *s)
 
 /* Repeats the candidates that wait for signs. */
 static rb_status
-grow_asking(refine_rounds *s, rb_refine_some some)
+grow_cavities_that_ask(refine_rounds *s, rb_refine_some some)
 {
 	if (s->counts->asks == 0)
 		return RB_OK;
-	RB_TRY(resolve_signs(s, rb_refine_grow_exact, some));
-	RB_TRY(read_counts(s));
-	return charge_time(s, RB_REFINE_ASK);
+	RB_TRY(resolve_signs_of_candidates(s, rb_refine_grow_exact, some));
+	RB_TRY(read_refine_counts(s));
+	return charge_time_to_refine_step(s, RB_REFINE_ASK);
 }
 
 /*
@@ -350,7 +351,7 @@ grow_asking(refine_rounds *s, rb_refine_some some)
  * how many still need one.
  */
 static rb_status
-grow_listed(refine_rounds *s, uint32_t most, bool huge, uint32_t *left)
+grow_listed_cavities(refine_rounds *s, uint32_t most, bool huge, uint32_t *left)
 {
 	rb_refine_some listed = {s->a.list[2], &s->a.counts->listed, most, false, true, huge};
 	rb_refine_some some = {s->a.list[0], &s->a.counts->open, most, false, true, huge};
@@ -358,23 +359,23 @@ grow_listed(refine_rounds *s, uint32_t most, bool huge, uint32_t *left)
 	most = *left < most ? *left : most;
 	listed.most = some.most = most;
 	RB_TRY(rb_refine_list_large(s->run, &s->a, most));
-	RB_TRY(clear_word(s, &s->a.counts->large));
+	RB_TRY(clear_refine_word(s, &s->a.counts->large));
 	/*
 	 * With few candidates, skip the filters, because the round waits for the slowest candidate
 	 * anyway.
 	 */
 	if (most > rb_refine_exact_teams())
 	{
-		RB_TRY(clear_word(s, &s->a.counts->open));
+		RB_TRY(clear_refine_word(s, &s->a.counts->open));
 		RB_TRY(rb_refine_grow_large(s->run, &s->a, &listed));
-		RB_TRY(charge_time(s, RB_REFINE_LARGE));
+		RB_TRY(charge_time_to_refine_step(s, RB_REFINE_LARGE));
 	}
 	else
 		some = listed;
 	RB_TRY(rb_refine_grow_exact(s->run, &s->a, &some));
-	RB_TRY(read_counts(s));
-	RB_TRY(charge_time(s, RB_REFINE_LARGE_EXACT));
-	RB_TRY(grow_asking(s, some));
+	RB_TRY(read_refine_counts(s));
+	RB_TRY(charge_time_to_refine_step(s, RB_REFINE_LARGE_EXACT));
+	RB_TRY(grow_cavities_that_ask(s, some));
 	*left = *left - s->counts->listed + s->counts->large;
 	return RB_OK;
 }
@@ -384,14 +385,14 @@ grow_listed(refine_rounds *s, uint32_t most, bool huge, uint32_t *left)
  * failed in large ones.
  */
 static rb_status
-grow_large(refine_rounds *s, uint32_t left, bool huge)
+grow_large_cavities(refine_rounds *s, uint32_t left, bool huge)
 {
 	if (!huge)
-		RB_TRY(grow_listed(s, RB_ROUND_LARGE, false, &left));
+		RB_TRY(grow_listed_cavities(s, RB_ROUND_LARGE, false, &left));
 	if (left == 0)
 		return RB_OK;
-	RB_TRY(alloc_huge(s));
-	return grow_listed(s, RB_ROUND_HUGE, true, &left);
+	RB_TRY(allocate_huge_workspace(s));
+	return grow_listed_cavities(s, RB_ROUND_HUGE, true, &left);
 }
 
 /*
@@ -399,19 +400,19 @@ grow_large(refine_rounds *s, uint32_t left, bool huge)
  * not enough.
  */
 static rb_status
-grow_many(refine_rounds *s)
+grow_many_cavities(refine_rounds *s)
 {
 	rb_refine_some some = {s->a.list[0], &s->a.counts->open, s->a.ncands, false, false, false};
 
 	RB_TRY(rb_refine_grow(s->run, &s->a));
-	RB_TRY(charge_time(s, RB_REFINE_GROW));
+	RB_TRY(charge_time_to_refine_step(s, RB_REFINE_GROW));
 	RB_TRY(rb_refine_grow_exact(s->run, &s->a, &some));
-	RB_TRY(read_counts(s));
-	RB_TRY(charge_time(s, RB_REFINE_EXACT));
-	RB_TRY(grow_asking(s, some));
+	RB_TRY(read_refine_counts(s));
+	RB_TRY(charge_time_to_refine_step(s, RB_REFINE_EXACT));
+	RB_TRY(grow_cavities_that_ask(s, some));
 	s->wide = s->counts->large > 0;
 	s->large += s->counts->large;
-	return s->counts->large > 0 ? grow_large(s, s->counts->large, false) : RB_OK;
+	return s->counts->large > 0 ? grow_large_cavities(s, s->counts->large, false) : RB_OK;
 }
 
 /*
@@ -420,33 +421,35 @@ grow_many(refine_rounds *s)
  * needed one. The size of the workspace does not affect the result.
  */
 static rb_status
-grow_few(refine_rounds *s)
+grow_few_cavities(refine_rounds *s)
 {
 	bool wide = s->wide && s->a.ncands <= 2 * rb_refine_exact_teams();
 	rb_refine_some some = {NULL, NULL, s->a.ncands, false, wide, false};
 
 	RB_TRY(rb_refine_grow_exact(s->run, &s->a, &some));
-	RB_TRY(read_counts(s));
-	RB_TRY(charge_time(s, wide ? RB_REFINE_LARGE_EXACT : RB_REFINE_EXACT));
-	RB_TRY(grow_asking(s, some));
+	RB_TRY(read_refine_counts(s));
+	RB_TRY(charge_time_to_refine_step(s, wide ? RB_REFINE_LARGE_EXACT : RB_REFINE_EXACT));
+	RB_TRY(grow_cavities_that_ask(s, some));
 	s->wide = s->counts->wide + s->counts->large > 0;
 	s->large += wide ? s->counts->wide : s->counts->large;
-	return s->counts->large > 0 ? grow_large(s, s->counts->large, wide) : RB_OK;
+	return s->counts->large > 0 ? grow_large_cavities(s, s->counts->large, wide) : RB_OK;
 }
 
 /* Grows all cavities, and starts again if there was no space for the lists of their cells. */
 static rb_status
-grow_all(refine_rounds *s)
+grow_all_cavities(refine_rounds *s)
 {
 	for (;;)
 	{
-		RB_TRY(clear_counts(s));
-		RB_TRY(s->a.ncands <= rb_refine_exact_warps() ? grow_few(s) : grow_many(s));
+		RB_TRY(clear_refine_counts(s));
+		RB_TRY(s->a.ncands <= rb_refine_exact_warps() ? grow_few_cavities(s)
+													  : grow_many_cavities(s));
 		if (s->counts->cavities <= s->a.cavities_cap)
 			return RB_OK;
 		rb_device_free(s->run, (void **) &s->a.cavities);
 		s->a.cavities_cap = s->counts->cavities + s->counts->cavities / 4;
-		RB_TRY(alloc_block(s, (void **) &s->a.cavities, s->a.cavities_cap * sizeof(uint32_t)));
+		RB_TRY(allocate_refine_block(s, (void **) &s->a.cavities,
+									 s->a.cavities_cap * sizeof(uint32_t)));
 		RB_TRY(rb_refine_again(s->run, &s->a));
 	}
 }
@@ -455,11 +458,11 @@ grow_all(refine_rounds *s)
 
 /* Takes up to `most` entries from the end of a list, in their order. */
 static rb_status
-gather_from_end(refine_rounds *s, list *l, uint32_t most)
+gather_from_end_of_list(refine_rounds *s, list *l, uint32_t most)
 {
 	uint32_t n = l->n < most ? l->n : most;
 
-	RB_TRY(rb_refine_gather(s->run, &s->a, entries_of(l) + (l->n - n), n, s->a.ncands));
+	RB_TRY(rb_refine_gather(s->run, &s->a, entries_of_work_list(l) + (l->n - n), n, s->a.ncands));
 	l->n -= n;
 	s->a.ncands += n;
 	return RB_OK;
@@ -467,7 +470,7 @@ gather_from_end(refine_rounds *s, list *l, uint32_t most)
 
 /* Takes every step-th tetrahedron of the list's window, up to `most`. */
 static rb_status
-gather_spread(refine_rounds *s, uint32_t most)
+gather_spread_over_list(refine_rounds *s, uint32_t most)
 {
 	list *l = &s->tets;
 	const uint32_t window = (uint32_t) rb_round_window(l->n, s->most), before = l->n - window;
@@ -477,18 +480,18 @@ gather_spread(refine_rounds *s, uint32_t most)
 	list left;
 
 	n = n < most ? n : most;
-	RB_TRY(grow_array(s, &s->spare.room, 0, window, sizeof(rb_entry64)));
+	RB_TRY(grow_refine_array(s, &s->spare.room, 0, window, sizeof(rb_entry64)));
 	left = s->spare;
-	RB_TRY(rb_refine_subsample(s->run, &s->a, entries_of(l) + before, window, step, turn, n,
-							   entries_of(&left)));
+	RB_TRY(rb_refine_subsample(s->run, &s->a, entries_of_work_list(l) + before, window, step, turn,
+							   n, entries_of_work_list(&left)));
 	left.n = window - n;
 	s->a.ncands += n;
 	/* Entries before the window stay in place. */
 	if (before > 0)
 	{
-		RB_CUDA(s->run, cudaMemcpyAsync(entries_of(l) + before, entries_of(&left),
-										left.n * sizeof(rb_entry64), cudaMemcpyDeviceToDevice,
-										s->run->queue->compute));
+		RB_CUDA(s->run, cudaMemcpyAsync(entries_of_work_list(l) + before,
+										entries_of_work_list(&left), left.n * sizeof(rb_entry64),
+										cudaMemcpyDeviceToDevice, s->run->queue->compute));
 		l->n = before + left.n;
 		return RB_OK;
 	}
@@ -499,7 +502,7 @@ gather_spread(refine_rounds *s, uint32_t most)
 
 /* Collects the candidates of a round. If there are none, the rounds end. */
 static rb_status
-gather_candidates(refine_rounds *s)
+gather_candidates_of_round(refine_rounds *s)
 {
 	uint32_t most = RB_ROUND_CANDIDATES;
 	uint64_t all = (uint64_t) s->pieces.n + s->walls.n + s->tets.n;
@@ -531,35 +534,36 @@ gather_candidates(refine_rounds *s)
 	{
 		size_t cap = s->cands_cap;
 
-		RB_TRY(grow_block(s, (void **) &s->a.cands, &cap, all, sizeof(rb_refine_candidate)));
+		RB_TRY(grow_refine_block(s, (void **) &s->a.cands, &cap, all, sizeof(rb_refine_candidate)));
 		for (int i = 0; i < 3; i++)
 		{
 			size_t c = s->cands_cap;
 
-			RB_TRY(grow_block(s, (void **) &s->a.list[i], &c, cap, sizeof(uint32_t)));
+			RB_TRY(grow_refine_block(s, (void **) &s->a.list[i], &c, cap, sizeof(uint32_t)));
 		}
 		for (int i = 0; i < 2; i++)
 		{
 			size_t c = s->cands_cap;
 
-			RB_TRY(grow_block(s, (void **) (i == 0 ? &s->a.winners : &s->a.freed_at), &c, cap,
-							  sizeof(uint32_t)));
+			RB_TRY(grow_refine_block(s, (void **) (i == 0 ? &s->a.winners : &s->a.freed_at), &c,
+									 cap, sizeof(uint32_t)));
 		}
 		rb_device_free(s->run, (void **) &s->a.sums);
-		RB_TRY(alloc_block(s, (void **) &s->a.sums,
-						   ((size_t) rb_refine_blocks((uint32_t) cap) + 1) * sizeof(uint4)));
+		RB_TRY(
+			allocate_refine_block(s, (void **) &s->a.sums,
+								  ((size_t) rb_refine_blocks((uint32_t) cap) + 1) * sizeof(uint4)));
 		s->cands_cap = cap;
 	}
-	RB_TRY(gather_from_end(s, &s->pieces, most));
+	RB_TRY(gather_from_end_of_list(s, &s->pieces, most));
 	if (s->protecting)
 		return RB_OK;
-	RB_TRY(gather_from_end(s, &s->walls, most - s->a.ncands));
-	return gather_spread(s, most - s->a.ncands);
+	RB_TRY(gather_from_end_of_list(s, &s->walls, most - s->a.ncands));
+	return gather_spread_over_list(s, most - s->a.ncands);
 }
 
 /* Determines the winners, numbers them, and assigns slots to their new cells. */
 static rb_status
-number_winners(refine_rounds *s)
+number_winners_of_round(refine_rounds *s)
 {
 	rb_refining *r = s->r;
 	uint64_t most = r->options->max_points > 0 ? r->options->max_points : UINT32_MAX - 8;
@@ -571,18 +575,18 @@ number_winners(refine_rounds *s)
 	s->a.nsites = s->nsites;
 	s->a.most_winners = most < UINT32_MAX ? (uint32_t) most : UINT32_MAX;
 	RB_TRY(rb_refine_claim(s->run, &s->a));
-	RB_TRY(clear_counts(s));
+	RB_TRY(clear_refine_counts(s));
 	RB_TRY(rb_refine_beside(s->run, &s->a));
 	RB_TRY(rb_refine_beside_exact(s->run, &s->a, &some));
 	RB_TRY(rb_refine_sum_winners(s->run, &s->a));
 	RB_TRY(rb_refine_number_winners(s->run, &s->a));
-	RB_TRY(read_counts(s));
+	RB_TRY(read_refine_counts(s));
 	if (s->counts->asks > 0)
 	{
-		RB_TRY(resolve_signs(s, rb_refine_beside_exact, some));
+		RB_TRY(resolve_signs_of_candidates(s, rb_refine_beside_exact, some));
 		RB_TRY(rb_refine_sum_winners(s->run, &s->a));
 		RB_TRY(rb_refine_number_winners(s->run, &s->a));
-		RB_TRY(read_counts(s));
+		RB_TRY(read_refine_counts(s));
 	}
 	s->full = s->counts->full != 0;
 	s->a.nwinners = s->counts->winners.x;
@@ -591,11 +595,12 @@ number_winners(refine_rounds *s)
 	fresh = s->a.nfresh;
 	if (fresh + s->ncells >= RB_MAX_CELLS)
 		return rb_fail(s->run->ctx, RB_TOO_MANY_OBJECTS, fresh + s->ncells, RB_MAX_CELLS, NULL);
-	RB_TRY(reserve_mesh(s, s->ncells + (fresh > s->nfree ? (size_t) fresh - s->nfree : 0),
-						s->nsites + (size_t) s->a.nwinners));
-	RB_TRY(grow_block(s, (void **) &s->a.freed, &s->freed_cap, s->counts->winners.z,
-					  sizeof(uint32_t)));
-	s->a.places.free = free_of(s);
+	RB_TRY(reserve_cells_and_vertices(
+		s, s->ncells + (fresh > s->nfree ? (size_t) fresh - s->nfree : 0),
+		s->nsites + (size_t) s->a.nwinners));
+	RB_TRY(grow_refine_block(s, (void **) &s->a.freed, &s->freed_cap, s->counts->winners.z,
+							 sizeof(uint32_t)));
+	s->a.places.free = free_of_work_list(s);
 	s->a.places.nfree = s->nfree;
 	s->a.places.top = s->ncells;
 	return RB_OK;
@@ -603,21 +608,22 @@ number_winners(refine_rounds *s)
 
 /* Allocates memory for the splits that the new cells need. */
 static rb_status
-reserve_needs(refine_rounds *s)
+reserve_needs_of_cells(refine_rounds *s)
 {
-	RB_TRY(grow_block(s, (void **) &s->a.needs, &s->needs_cap, s->a.nfresh, sizeof(uint16_t)));
-	return grow_block(s, (void **) &s->needs_sums, &s->needs_sums_cap,
-					  (size_t) rb_refine_blocks(s->a.nfresh) + 1, sizeof(uint4));
+	RB_TRY(
+		grow_refine_block(s, (void **) &s->a.needs, &s->needs_cap, s->a.nfresh, sizeof(uint16_t)));
+	return grow_refine_block(s, (void **) &s->needs_sums, &s->needs_sums_cap,
+							 (size_t) rb_refine_blocks(s->a.nfresh) + 1, sizeof(uint4));
 }
 
 /* Copies addresses and lengths of the work lists to the arguments of kernels. */
 static void
-ends_of_lists(refine_rounds *s)
+ends_of_work_lists(refine_rounds *s)
 {
-	s->a.pieces = entries_of(&s->pieces);
-	s->a.walls = entries_of(&s->walls);
-	s->a.tets = entries_of(&s->tets);
-	s->a.later = entries_of(&s->later);
+	s->a.pieces = entries_of_work_list(&s->pieces);
+	s->a.walls = entries_of_work_list(&s->walls);
+	s->a.tets = entries_of_work_list(&s->tets);
+	s->a.later = entries_of_work_list(&s->later);
 	s->a.npieces = s->pieces.n;
 	s->a.nwalls = s->walls.n;
 	s->a.ntets = s->tets.n;
@@ -626,37 +632,38 @@ ends_of_lists(refine_rounds *s)
 
 /* Appends to the lists the entries put back by candidates, then the entries needed by new cells. */
 static rb_status
-append_entries(refine_rounds *s)
+append_entries_to_work_lists(refine_rounds *s)
 {
 	uint4 back, needs;
 	uint32_t blocked;
 
 	s->a.protecting = s->protecting;
-	RB_TRY(clear_counts(s));
+	RB_TRY(clear_refine_counts(s));
 	RB_TRY(rb_refine_sum_back(s->run, &s->a));
 	RB_TRY(rb_refine_sum_needs(s->run, &s->a, s->needs_sums));
-	RB_TRY(read_counts(s));
-	RB_TRY(charge_time(s, RB_REFINE_LISTS));
+	RB_TRY(read_refine_counts(s));
+	RB_TRY(charge_time_to_refine_step(s, RB_REFINE_LISTS));
 	back = s->counts->back;
 	needs = s->counts->needs;
 	blocked = s->counts->blocked;
-	RB_TRY(reserve_list(s, &s->pieces, (size_t) back.x + needs.x));
-	RB_TRY(reserve_list(s, &s->walls, (size_t) back.y + needs.y));
-	RB_TRY(reserve_list(s, &s->tets, (size_t) back.z + needs.z));
-	RB_TRY(reserve_list(s, &s->later, back.w));
+	RB_TRY(reserve_work_list(s, &s->pieces, (size_t) back.x + needs.x));
+	RB_TRY(reserve_work_list(s, &s->walls, (size_t) back.y + needs.y));
+	RB_TRY(reserve_work_list(s, &s->tets, (size_t) back.z + needs.z));
+	RB_TRY(reserve_work_list(s, &s->later, back.w));
 	if (blocked > 0)
 	{
-		RB_TRY(reserve_list(s, &s->blocked, blocked));
-		RB_TRY(rb_refine_append_blocked(s->run, &s->a, entries_of(&s->blocked) + s->blocked.n));
+		RB_TRY(reserve_work_list(s, &s->blocked, blocked));
+		RB_TRY(rb_refine_append_blocked(s->run, &s->a,
+										entries_of_work_list(&s->blocked) + s->blocked.n));
 		s->blocked.n += blocked;
 	}
-	ends_of_lists(s);
+	ends_of_work_lists(s);
 	RB_TRY(rb_refine_append_back(s->run, &s->a));
 	s->pieces.n += back.x;
 	s->walls.n += back.y;
 	s->tets.n += back.z;
 	s->later.n += back.w;
-	ends_of_lists(s);
+	ends_of_work_lists(s);
 	RB_TRY(rb_refine_append_needs(s->run, &s->a, s->needs_sums));
 	s->pieces.n += needs.x;
 	s->walls.n += needs.y;
@@ -666,40 +673,41 @@ append_entries(refine_rounds *s)
 
 /* Updates the number of used slots and the list of free slots after the new cells are built. */
 static rb_status
-update_free_slots(refine_rounds *s, uint32_t freed)
+update_free_cell_slots(refine_rounds *s, uint32_t freed)
 {
 	uint32_t reused = s->a.nfresh < s->nfree ? s->a.nfresh : s->nfree;
 
 	s->nsites += s->a.nwinners;
 	s->ncells += s->a.nfresh - reused;
 	s->nfree -= reused;
-	RB_TRY(grow_array(s, &s->free, s->nfree, (size_t) s->nfree + freed, sizeof(uint32_t)));
+	RB_TRY(grow_refine_array(s, &s->free, s->nfree, (size_t) s->nfree + freed, sizeof(uint32_t)));
 	if (freed > 0)
-		RB_CUDA(s->run, cudaMemcpyAsync(free_of(s) + s->nfree, s->a.freed, freed * sizeof(uint32_t),
-										cudaMemcpyDeviceToDevice, s->run->queue->compute));
+		RB_CUDA(s->run, cudaMemcpyAsync(free_of_work_list(s) + s->nfree, s->a.freed,
+										freed * sizeof(uint32_t), cudaMemcpyDeviceToDevice,
+										s->run->queue->compute));
 	s->nfree += freed;
 	return RB_OK;
 }
 
 /* Runs one round: cavities, winners, new cells, needs. */
 static rb_status
-one_round(refine_rounds *s)
+run_refine_round(refine_rounds *s)
 {
 	uint32_t freed;
 
 	RB_TRY(rb_refine_create(s->run, &s->a));
-	RB_TRY(charge_time(s, RB_REFINE_MAKE));
-	RB_TRY(grow_all(s));
-	RB_TRY(number_winners(s));
+	RB_TRY(charge_time_to_refine_step(s, RB_REFINE_MAKE));
+	RB_TRY(grow_all_cavities(s));
+	RB_TRY(number_winners_of_round(s));
 	freed = s->counts->winners.z;
-	RB_TRY(charge_time(s, RB_REFINE_WINNERS));
+	RB_TRY(charge_time_to_refine_step(s, RB_REFINE_WINNERS));
 	RB_TRY(rb_refine_fill(s->run, &s->a));
-	RB_TRY(charge_time(s, RB_REFINE_FILL));
-	RB_TRY(reserve_needs(s));
+	RB_TRY(charge_time_to_refine_step(s, RB_REFINE_FILL));
+	RB_TRY(reserve_needs_of_cells(s));
 	RB_TRY(rb_refine_needs(s->run, &s->a));
-	RB_TRY(append_entries(s));
-	RB_TRY(update_free_slots(s, freed));
-	RB_TRY(charge_time(s, RB_REFINE_LISTS));
+	RB_TRY(append_entries_to_work_lists(s));
+	RB_TRY(update_free_cell_slots(s, freed));
+	RB_TRY(charge_time_to_refine_step(s, RB_REFINE_LISTS));
 	s->rounds++;
 	s->tried += s->a.ncands;
 	return RB_OK;
@@ -710,11 +718,11 @@ one_round(refine_rounds *s)
  * its cost.
  */
 static rb_status
-one_round_noted(refine_rounds *s)
+run_and_time_refine_round(refine_rounds *s)
 {
 	const uint64_t launches = s->launches, waits = s->waits;
 	const double start = rb_now_ms();
-	rb_status status = one_round(s);
+	rb_status status = run_refine_round(s);
 
 	if (s->a.ncands < RB_ROUND_SMALL)
 	{
@@ -728,30 +736,30 @@ one_round_noted(refine_rounds *s)
 
 /* Lists the splits that the initial cells need; at the start all cells are new. */
 static rb_status
-first_needs(refine_rounds *s)
+list_first_needs(refine_rounds *s)
 {
 	memset(&s->a.places, 0, sizeof(s->a.places));
 	s->a.ncands = 0;
 	s->a.nfresh = s->ncells;
-	RB_TRY(reserve_needs(s));
+	RB_TRY(reserve_needs_of_cells(s));
 	RB_TRY(rb_refine_needs(s->run, &s->a));
-	return append_entries(s);
+	return append_entries_to_work_lists(s);
 }
 
 /* ---- upload and download ---- */
 
 /* Copies an array to the device; an empty array is only allocated. */
 static rb_status
-upload_array(refine_rounds *s, void **to, const void *from, size_t bytes)
+upload_refine_array(refine_rounds *s, void **to, const void *from, size_t bytes)
 {
 	*to = NULL;
-	RB_TRY(alloc_block(s, to, bytes));
+	RB_TRY(allocate_refine_block(s, to, bytes));
 	return bytes > 0 ? rb_upload(s->run, *to, from, bytes) : RB_OK;
 }
 
 /* Uploads the sizing field, if there is one. */
 static rb_status
-upload_sizes(refine_rounds *s)
+upload_sizing_field(refine_rounds *s)
 {
 	const rb_sizes *z = s->r->mesh.sizes;
 	rb_sizes *to;
@@ -759,77 +767,81 @@ upload_sizes(refine_rounds *s)
 	if (z == NULL)
 		return RB_OK;
 	s->sizes = *z;
-	RB_TRY(upload_array(s, (void **) &s->sizes.start, z->start,
-						((size_t) z->n[0] * (size_t) z->n[1] * (size_t) z->n[2] + 1) *
-							sizeof(uint32_t)));
-	RB_TRY(upload_array(s, (void **) &s->sizes.points, z->points,
-						4 * (size_t) s->r->options->nsizes * sizeof(double)));
-	RB_TRY(upload_array(s, (void **) &to, &s->sizes, sizeof(s->sizes)));
+	RB_TRY(upload_refine_array(s, (void **) &s->sizes.start, z->start,
+							   ((size_t) z->n[0] * (size_t) z->n[1] * (size_t) z->n[2] + 1) *
+								   sizeof(uint32_t)));
+	RB_TRY(upload_refine_array(s, (void **) &s->sizes.points, z->points,
+							   4 * (size_t) s->r->options->nsizes * sizeof(double)));
+	RB_TRY(upload_refine_array(s, (void **) &to, &s->sizes, sizeof(s->sizes)));
 	s->a.m.sizes = to;
 	return RB_OK;
 }
 
 /* Uploads the mesh. */
 static rb_status
-upload_mesh(refine_rounds *s)
+upload_mesh_to_refine(refine_rounds *s)
 {
 	const rb_refining *r = s->r;
 	const rb_cells *from = &r->mesh;
 	rb_cells *m = &s->a.m;
 
 	*m = *from;
-	RB_TRY(reserve_mesh(s, r->ncells, r->nsites));
+	RB_TRY(reserve_cells_and_vertices(s, r->ncells, r->nsites));
 	s->ncells = r->ncells;
 	s->nsites = r->nsites;
 	RB_TRY(rb_upload(s->run, m->cells, from->cells, r->ncells * sizeof(rb_cell)));
 	RB_TRY(rb_upload(s->run, m->sites, from->sites, r->nsites * sizeof(rb_site)));
 	RB_TRY(rb_upload(s->run, m->kind, from->kind, r->nsites));
 	RB_TRY(rb_upload(s->run, m->parent, from->parent, r->nsites * sizeof(uint32_t)));
-	RB_TRY(upload_array(s, (void **) &m->segments, from->segments,
-						(size_t) from->nsegments * sizeof(uint32_t[2])));
-	RB_TRY(upload_array(s, (void **) &m->segment_order, from->segment_order,
-						(size_t) from->nsegments * sizeof(uint32_t)));
-	RB_TRY(upload_array(s, (void **) &m->facet_start, from->facet_start,
-						((size_t) r->all_facets + 1) * sizeof(uint32_t)));
-	RB_TRY(upload_array(s, (void **) &m->facet_corners, from->facet_corners,
-						(size_t) from->facet_start[r->all_facets] * sizeof(uint32_t)));
+	RB_TRY(upload_refine_array(s, (void **) &m->segments, from->segments,
+							   (size_t) from->nsegments * sizeof(uint32_t[2])));
+	RB_TRY(upload_refine_array(s, (void **) &m->segment_order, from->segment_order,
+							   (size_t) from->nsegments * sizeof(uint32_t)));
+	RB_TRY(upload_refine_array(s, (void **) &m->facet_start, from->facet_start,
+							   ((size_t) r->all_facets + 1) * sizeof(uint32_t)));
+	RB_TRY(upload_refine_array(s, (void **) &m->facet_corners, from->facet_corners,
+							   (size_t) from->facet_start[r->all_facets] * sizeof(uint32_t)));
 	if (from->region_volume != NULL)
-		RB_TRY(upload_array(s, (void **) &m->region_volume, from->region_volume,
-							r->nregions * sizeof(double)));
-	RB_TRY(upload_sizes(s));
+		RB_TRY(upload_refine_array(s, (void **) &m->region_volume, from->region_volume,
+								   r->nregions * sizeof(double)));
+	RB_TRY(upload_sizing_field(s));
 	s->nfree = r->nfree;
-	RB_TRY(grow_array(s, &s->free, 0, (size_t) r->nfree + 1, sizeof(uint32_t)));
+	RB_TRY(grow_refine_array(s, &s->free, 0, (size_t) r->nfree + 1, sizeof(uint32_t)));
 	if (r->nfree > 0)
-		RB_TRY(rb_upload(s->run, free_of(s), r->free, r->nfree * sizeof(uint32_t)));
-	RB_TRY(reserve_list(s, &s->blocked, (size_t) r->nblocked + 1));
+		RB_TRY(rb_upload(s->run, free_of_work_list(s), r->free, r->nfree * sizeof(uint32_t)));
+	RB_TRY(reserve_work_list(s, &s->blocked, (size_t) r->nblocked + 1));
 	s->blocked.n = r->nblocked;
-	return r->nblocked > 0 ? rb_upload(s->run, entries_of(&s->blocked), r->blocked,
+	return r->nblocked > 0 ? rb_upload(s->run, entries_of_work_list(&s->blocked), r->blocked,
 									   r->nblocked * sizeof(rb_entry64))
 						   : RB_OK;
 }
 
 /* Allocates the arrays of all rounds and uploads the mesh. */
 static rb_status
-open_rounds(refine_rounds *s)
+open_refine_rounds(refine_rounds *s)
 {
 	static_assert(sizeof(rb_refine_counts) <= sizeof(rb_mailbox), "what the host learns");
 
 	s->counts = (rb_refine_counts *) s->run->queue->mailbox;
 	s->a.filters = s->run->ctx->filters;
-	RB_TRY(alloc_block(s, (void **) &s->a.counts, sizeof(rb_refine_counts)));
-	RB_TRY(upload_mesh(s));
+	RB_TRY(allocate_refine_block(s, (void **) &s->a.counts, sizeof(rb_refine_counts)));
+	RB_TRY(upload_mesh_to_refine(s));
 	s->a.cavities_cap = CAVITIES_FIRST;
-	RB_TRY(alloc_block(s, (void **) &s->a.cavities, s->a.cavities_cap * sizeof(uint32_t)));
+	RB_TRY(
+		allocate_refine_block(s, (void **) &s->a.cavities, s->a.cavities_cap * sizeof(uint32_t)));
 	s->a.expansion_warps = rb_refine_exact_warps();
-	RB_TRY(alloc_block(s, (void **) &s->a.expansions,
-					   (size_t) s->a.expansion_warps * 32 * RB_EXPANSION_ROOM * sizeof(double)));
-	RB_TRY(alloc_block(s, (void **) &s->a.asked.query, RB_REFINE_ASKED * sizeof(rb_refine_query)));
-	RB_TRY(alloc_block(s, (void **) &s->a.asked.answer, RB_REFINE_ASKED));
-	RB_TRY(alloc_block(s, (void **) &s->a.asked.table, RB_REFINE_ASKED_TABLE * sizeof(uint32_t)));
-	RB_TRY(alloc_block(s, (void **) &s->a.asked.n, sizeof(uint32_t)));
-	RB_TRY(clear_signs(s));
+	RB_TRY(allocate_refine_block(s, (void **) &s->a.expansions,
+								 (size_t) s->a.expansion_warps * 32 * RB_EXPANSION_ROOM *
+									 sizeof(double)));
+	RB_TRY(allocate_refine_block(s, (void **) &s->a.asked.query,
+								 RB_REFINE_ASKED * sizeof(rb_refine_query)));
+	RB_TRY(allocate_refine_block(s, (void **) &s->a.asked.answer, RB_REFINE_ASKED));
+	RB_TRY(allocate_refine_block(s, (void **) &s->a.asked.table,
+								 RB_REFINE_ASKED_TABLE * sizeof(uint32_t)));
+	RB_TRY(allocate_refine_block(s, (void **) &s->a.asked.n, sizeof(uint32_t)));
+	RB_TRY(clear_cached_signs(s));
 	/* The first call of append uses these sums, although it has no candidates. */
-	return alloc_block(s, (void **) &s->a.sums, sizeof(uint4));
+	return allocate_refine_block(s, (void **) &s->a.sums, sizeof(uint4));
 }
 
 /* Arrays of the host that replace those of the mesh once all are downloaded */
@@ -840,7 +852,7 @@ typedef struct downloaded_mesh
 
 /* Allocates an array on the host and downloads it. */
 static rb_status
-download_array(refine_rounds *s, void **to, const void *from, size_t bytes)
+download_refined_array(refine_rounds *s, void **to, const void *from, size_t bytes)
 {
 	rb_error error;
 	rb_status status = rb_resize(s->run->ctx->memory, to, bytes + 1, &error);
@@ -852,19 +864,20 @@ download_array(refine_rounds *s, void **to, const void *from, size_t bytes)
 
 /* Downloads the refined mesh. */
 static rb_status
-download_mesh(refine_rounds *s, downloaded_mesh *to)
+download_refined_mesh(refine_rounds *s, downloaded_mesh *to)
 {
 	RB_TRY(rb_sync(s->run));
-	RB_TRY(download_array(s, &to->cells, s->a.m.cells, s->ncells * sizeof(rb_cell)));
-	RB_TRY(download_array(s, &to->sites, s->a.m.sites, s->nsites * sizeof(rb_site)));
-	RB_TRY(download_array(s, &to->kind, s->a.m.kind, s->nsites));
-	RB_TRY(download_array(s, &to->parent, s->a.m.parent, s->nsites * sizeof(uint32_t)));
-	RB_TRY(download_array(s, &to->free, s->free.at, s->nfree * sizeof(uint32_t)));
-	return download_array(s, &to->blocked, s->blocked.room.at, s->blocked.n * sizeof(rb_entry64));
+	RB_TRY(download_refined_array(s, &to->cells, s->a.m.cells, s->ncells * sizeof(rb_cell)));
+	RB_TRY(download_refined_array(s, &to->sites, s->a.m.sites, s->nsites * sizeof(rb_site)));
+	RB_TRY(download_refined_array(s, &to->kind, s->a.m.kind, s->nsites));
+	RB_TRY(download_refined_array(s, &to->parent, s->a.m.parent, s->nsites * sizeof(uint32_t)));
+	RB_TRY(download_refined_array(s, &to->free, s->free.at, s->nfree * sizeof(uint32_t)));
+	return download_refined_array(s, &to->blocked, s->blocked.room.at,
+								  s->blocked.n * sizeof(rb_entry64));
 }
 
 static void
-swap_in(void **ours, void **theirs)
+replace_mesh_array(void **ours, void **theirs)
 {
 	void *old = *theirs;
 
@@ -874,7 +887,7 @@ swap_in(void **ours, void **theirs)
 
 /* Replaces the mesh on the host by the refined one, and adds the report. */
 static rb_status
-replace_mesh(refine_rounds *s)
+replace_mesh_by_refined(refine_rounds *s)
 {
 	rb_refining *r = s->r;
 	rb_refine_report *report = r->report;
@@ -882,7 +895,7 @@ replace_mesh(refine_rounds *s)
 	void **all[] = {&to.cells, &to.sites, &to.kind, &to.parent, &to.free};
 	void **theirs[] = {(void **) &r->mesh.cells, (void **) &r->mesh.sites, (void **) &r->mesh.kind,
 					   (void **) &r->mesh.parent, (void **) &r->free};
-	rb_status status = download_mesh(s, &to);
+	rb_status status = download_refined_mesh(s, &to);
 
 	if (status == RB_OK && s->blocked.n > 0)
 		status = rb_array_grow(s->run->ctx, (void **) &r->blocked, &r->blocked_cap, s->blocked.n,
@@ -895,7 +908,7 @@ replace_mesh(refine_rounds *s)
 		r->done = s->done;
 		r->full |= s->full;
 		for (int i = 0; i < 5; i++)
-			swap_in(all[i], theirs[i]);
+			replace_mesh_array(all[i], theirs[i]);
 		r->ncells = s->ncells;
 		r->cells_cap = s->ncells;
 		r->nsites = s->nsites;
@@ -929,15 +942,15 @@ replace_mesh(refine_rounds *s)
 
 /* Runs rounds until no work is left or the mesh is full. */
 static rb_status
-run_rounds(refine_rounds *s)
+run_refine_rounds(refine_rounds *s)
 {
-	RB_TRY(open_rounds(s));
+	RB_TRY(open_refine_rounds(s));
 	RB_TRY(rb_sync(s->run));
-	RB_TRY(charge_time(s, RB_REFINE_COPY));
-	RB_TRY(first_needs(s));
+	RB_TRY(charge_time_to_refine_step(s, RB_REFINE_COPY));
+	RB_TRY(list_first_needs(s));
 	while (!s->full && (s->r->most_rounds == 0 || s->rounds < s->r->most_rounds))
 	{
-		RB_TRY(gather_candidates(s));
+		RB_TRY(gather_candidates_of_round(s));
 		if (s->a.ncands == 0)
 		{
 			s->done = !s->protecting && s->pieces.n + s->walls.n + s->tets.n + s->later.n == 0;
@@ -946,18 +959,18 @@ run_rounds(refine_rounds *s)
 		rb_progress(s->run->ctx, RB_STAGE_MESH_REFINE, s->nsites, s->r->options->max_points);
 		if (rb_should_stop(s->run->ctx))
 			return RB_STOPPED;
-		RB_TRY(one_round_noted(s));
+		RB_TRY(run_and_time_refine_round(s));
 	}
 	RB_TRY(rb_sync(s->run));
-	RB_TRY(charge_time(s, RB_REFINE_LISTS));
-	return replace_mesh(s);
+	RB_TRY(charge_time_to_refine_step(s, RB_REFINE_LISTS));
+	return replace_mesh_by_refined(s);
 }
 
 /* ---- refinement on a device ---- */
 
 /* Refines a mesh on the device. */
 static rb_status
-refine_on_device(rb_device_run *run, rb_refining *r)
+refine_mesh_on_device(rb_device_run *run, rb_refining *r)
 {
 	const uint64_t limit = run->ctx->settings.gpu_memory_limit;
 	size_t free_bytes, all_bytes;
@@ -977,7 +990,7 @@ refine_on_device(rb_device_run *run, rb_refining *r)
 	s.most = RB_ROUND_CANDIDATES;
 	s.a.launches = &s.launches;
 	s.pieces.room.small = s.walls.room.small = s.blocked.room.small = true;
-	status = run_rounds(&s);
+	status = run_refine_rounds(&s);
 	rb_queue_idle(run);
 	run->nmarks = 0;
 	rb_team_close(&s.team);
@@ -1008,7 +1021,7 @@ rb_device_refine(rb_context *ctx, rb_refining *r, size_t size)
 	status = rb_device_take(&run);
 	if (status == RB_OK)
 	{
-		status = refine_on_device(&run, r);
+		status = refine_mesh_on_device(&run, r);
 		if (status == RB_DEVICE_FAILED)
 			rb_device_check(&run, ctx->error.text);
 		rb_device_give(&run);

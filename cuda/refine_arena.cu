@@ -30,7 +30,7 @@ static struct
 static pthread_once_t driver_once = PTHREAD_ONCE_INIT;
 
 static bool
-find_function(const char *name, void *function)
+find_arena_driver_function(const char *name, void *function)
 {
 	cudaDriverEntryPointQueryResult result;
 
@@ -43,20 +43,21 @@ find_function(const char *name, void *function)
 }
 
 static void
-find_functions(void)
+find_arena_driver_functions(void)
 {
-	driver.there = find_function("cuMemGetAllocationGranularity", &driver.granularity) &&
-				   find_function("cuMemAddressReserve", &driver.reserve) &&
-				   find_function("cuMemAddressFree", &driver.unreserve) &&
-				   find_function("cuMemCreate", &driver.create) &&
-				   find_function("cuMemRelease", &driver.release) &&
-				   find_function("cuMemMap", &driver.map) &&
-				   find_function("cuMemUnmap", &driver.unmap) &&
-				   find_function("cuMemSetAccess", &driver.access);
+	driver.there =
+		find_arena_driver_function("cuMemGetAllocationGranularity", &driver.granularity) &&
+		find_arena_driver_function("cuMemAddressReserve", &driver.reserve) &&
+		find_arena_driver_function("cuMemAddressFree", &driver.unreserve) &&
+		find_arena_driver_function("cuMemCreate", &driver.create) &&
+		find_arena_driver_function("cuMemRelease", &driver.release) &&
+		find_arena_driver_function("cuMemMap", &driver.map) &&
+		find_arena_driver_function("cuMemUnmap", &driver.unmap) &&
+		find_arena_driver_function("cuMemSetAccess", &driver.access);
 }
 
 static CUmemAllocationProp
-kind_of_memory(const rb_device_run *run)
+properties_of_arena_memory(const rb_device_run *run)
 {
 	CUmemAllocationProp prop;
 
@@ -69,13 +70,13 @@ kind_of_memory(const rb_device_run *run)
 
 /* Reserves addresses; returns false if the array must be a block. */
 static bool
-reserve_addresses(const rb_device_run *run, rb_refine_arena *arena)
+reserve_addresses_of_array(const rb_device_run *run, rb_refine_arena *arena)
 {
-	CUmemAllocationProp prop = kind_of_memory(run);
+	CUmemAllocationProp prop = properties_of_arena_memory(run);
 	CUdeviceptr at;
 	size_t step;
 
-	pthread_once(&driver_once, find_functions);
+	pthread_once(&driver_once, find_arena_driver_functions);
 	if (!driver.there ||
 		driver.granularity(&step, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM) != CUDA_SUCCESS)
 		return false;
@@ -92,9 +93,9 @@ reserve_addresses(const rb_device_run *run, rb_refine_arena *arena)
 
 /* Maps new memory behind the end of the array. */
 static CUresult
-map_memory(const rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
+map_memory_behind_array(const rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
 {
-	CUmemAllocationProp prop = kind_of_memory(run);
+	CUmemAllocationProp prop = properties_of_arena_memory(run);
 	CUdeviceptr at = (CUdeviceptr) arena->at + arena->bytes;
 	CUmemAccessDesc access;
 	CUmemGenericAllocationHandle handle;
@@ -118,7 +119,7 @@ map_memory(const rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
 
 /* Maps new memory within the budget, and waits for memory as rb_device_alloc does. */
 static rb_status
-map_more(rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
+map_memory_within_budget(rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
 {
 	run->need = run->used + bytes;
 	if (run->need > run->budget || arena->bytes + bytes > arena->reserved ||
@@ -126,7 +127,7 @@ map_more(rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
 		return RB_DEVICE_FULL;
 	for (;;)
 	{
-		CUresult result = map_memory(run, arena, bytes);
+		CUresult result = map_memory_behind_array(run, arena, bytes);
 
 		if (result == CUDA_SUCCESS)
 			break;
@@ -148,7 +149,8 @@ map_more(rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
 
 /* Moves the contents to a larger block. */
 static rb_status
-move_block(rb_device_run *run, rb_refine_arena *arena, uint64_t used, uint64_t bytes)
+move_array_to_larger_block(rb_device_run *run, rb_refine_arena *arena, uint64_t used,
+						   uint64_t bytes)
 {
 	uint64_t more = arena->bytes + arena->bytes / BLOCK_SHARE;
 	void *fresh;
@@ -183,16 +185,16 @@ rb_refine_arena_grow(rb_device_run *run, rb_refine_arena *arena, uint64_t used, 
 	if (arena->at != NULL && bytes <= arena->bytes)
 		return RB_OK;
 	if (arena->at == NULL && !arena->small)
-		reserve_addresses(run, arena);
+		reserve_addresses_of_array(run, arena);
 	if (arena->reserved == 0)
-		return move_block(run, arena, used, bytes);
+		return move_array_to_larger_block(run, arena, used, bytes);
 	bytes = bytes > arena->bytes ? bytes - arena->bytes : 1;
 	bytes = (bytes + arena->step - 1) / arena->step * arena->step;
 	more = (more + arena->step - 1) / arena->step * arena->step;
 	if (more <= bytes)
-		return map_more(run, arena, bytes);
-	status = map_more(run, arena, more);
-	return status == RB_DEVICE_FULL ? map_more(run, arena, bytes) : status;
+		return map_memory_within_budget(run, arena, bytes);
+	status = map_memory_within_budget(run, arena, more);
+	return status == RB_DEVICE_FULL ? map_memory_within_budget(run, arena, bytes) : status;
 }
 
 void

@@ -26,7 +26,7 @@ typedef struct sign_worker
 } sign_worker;
 
 static __device__ __forceinline__ bool
-same_points(const rb_refine_query *q, const rb_refine_query *r)
+are_query_points_same(const rb_refine_query *q, const rb_refine_query *r)
 {
 	if (q->n != r->n)
 		return false;
@@ -62,7 +62,7 @@ rb_device_asks(rb_exact_env *env, const double *a, const double *b, const double
 	while ((i = rb_peek(&asked->table[at])) != RB_NOWHERE)
 	{
 		/* Two concurrent threads may add the same query twice, which does no harm. */
-		if (i < asked->answers && same_points(&asked->query[i], &q))
+		if (i < asked->answers && are_query_points_same(&asked->query[i], &q))
 			return asked->answer[i];
 		at = (at + 1) % RB_REFINE_ASKED_TABLE;
 	}
@@ -88,7 +88,7 @@ rb_refine_exact_teams(void)
 }
 
 static __device__ __forceinline__ sign_worker
-begin_worker(const rb_refine_args *a, uint32_t worker)
+begin_sign_worker(const rb_refine_args *a, uint32_t worker)
 {
 	sign_worker me;
 
@@ -105,7 +105,7 @@ begin_worker(const rb_refine_args *a, uint32_t worker)
  * already there.
  */
 static __device__ __forceinline__ void
-wait_for_answers(const rb_refine_args *a, const rb_refine_some *some, uint32_t i)
+wait_for_signs_of_host(const rb_refine_args *a, const rb_refine_some *some, uint32_t i)
 {
 	if (some->asking)
 		atomicAdd(&a->counts->waiting, 1u);
@@ -119,11 +119,11 @@ wait_for_answers(const rb_refine_args *a, const rb_refine_some *some, uint32_t i
  */
 template <int TEAM>
 static __device__ __forceinline__ void
-grow_some(rb_cavity_team<TEAM> *team, const rb_refine_args *a, const rb_refine_some *some,
-		  rb_workspace *room)
+grow_candidates_of_list(rb_cavity_team<TEAM> *team, const rb_refine_args *a,
+						const rb_refine_some *some, rb_workspace *room)
 {
 	const uint32_t end = rb_refine_end(some);
-	sign_worker me = begin_worker(a, blockIdx.x * 32 * TEAM + threadIdx.x);
+	sign_worker me = begin_sign_worker(a, blockIdx.x * 32 * TEAM + threadIdx.x);
 
 	for (uint32_t k = blockIdx.x; k < end; k += gridDim.x)
 	{
@@ -137,7 +137,7 @@ grow_some(rb_cavity_team<TEAM> *team, const rb_refine_args *a, const rb_refine_s
 		if (team->rank() == 0)
 		{
 			if (verdict == RB_OPEN)
-				wait_for_answers(a, some, i);
+				wait_for_signs_of_host(a, some, i);
 			if (verdict == RB_LARGE && some->huge)
 				rb_refine_abandon(&a->cands[i]);
 		}
@@ -153,7 +153,7 @@ __launch_bounds__(EXACT_THREADS) grow_exact_kernel(const __grid_constant__ rb_re
 	rb_cavity_team<1> team = {NULL, 0};
 	rb_workspace room = rb_warp_small(&team, &shared);
 
-	grow_some(&team, &a, &some, &room);
+	grow_candidates_of_list(&team, &a, &some, &room);
 }
 
 static __global__ void
@@ -166,7 +166,7 @@ __launch_bounds__(LARGE_WARPS * 32, 1)
 	rb_cavity_team<LARGE_WARPS> team = {&words, 0};
 	rb_workspace room = rb_team_large(&team, some.huge ? &a.huge : NULL, large);
 
-	grow_some(&team, &a, &some, &room);
+	grow_candidates_of_list(&team, &a, &some, &room);
 }
 
 rb_status
@@ -195,7 +195,7 @@ __launch_bounds__(EXACT_THREADS) beside_exact_kernel(const __grid_constant__ rb_
 {
 	const uint32_t end = rb_refine_end(&some);
 	const uint32_t t = blockIdx.x * blockDim.x + threadIdx.x;
-	sign_worker me = begin_worker(&a, t);
+	sign_worker me = begin_sign_worker(&a, t);
 
 	for (uint32_t k = t; k < end; k += gridDim.x * blockDim.x)
 	{
@@ -206,7 +206,7 @@ __launch_bounds__(EXACT_THREADS) beside_exact_kernel(const __grid_constant__ rb_
 			continue;
 		rb_round_beside(&a.m, &me.env, a.cands, cand, rb_refine_cells_of(&a, cand));
 		if (cand->vertex == RB_UNSURE)
-			wait_for_answers(&a, &some, i);
+			wait_for_signs_of_host(&a, &some, i);
 	}
 }
 

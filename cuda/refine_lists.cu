@@ -13,7 +13,7 @@
 #define SCAN_THREADS 1024
 
 static __device__ __forceinline__ uint4
-add_sums(uint4 a, uint4 b)
+add_sums_of_lists(uint4 a, uint4 b)
 {
 	return make_uint4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
 }
@@ -23,7 +23,7 @@ add_sums(uint4 a, uint4 b)
  * must call it.
  */
 static __device__ uint4
-before_in_block(uint4 mine, uint4 *all)
+sum_before_thread_in_block(uint4 mine, uint4 *all)
 {
 	__shared__ uint4 warp_sum[33];
 	const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x / 32;
@@ -35,7 +35,7 @@ before_in_block(uint4 mine, uint4 *all)
 								 __shfl_up_sync(~0u, sum.z, d), __shfl_up_sync(~0u, sum.w, d));
 
 		if (lane >= d)
-			sum = add_sums(sum, other);
+			sum = add_sums_of_lists(sum, other);
 	}
 	__syncthreads();
 	if (lane == 31)
@@ -50,13 +50,13 @@ before_in_block(uint4 mine, uint4 *all)
 			uint4 n = warp_sum[w];
 
 			warp_sum[w] = s;
-			s = add_sums(s, n);
+			s = add_sums_of_lists(s, n);
 		}
 		warp_sum[32] = s;
 	}
 	__syncthreads();
 	*all = warp_sum[32];
-	sum = add_sums(sum, warp_sum[warp]);
+	sum = add_sums_of_lists(sum, warp_sum[warp]);
 	return make_uint4(sum.x - mine.x, sum.y - mine.y, sum.z - mine.z, sum.w - mine.w);
 }
 
@@ -71,11 +71,11 @@ __launch_bounds__(SCAN_THREADS) scan_kernel(uint4 *sums, uint32_t n, uint4 *all)
 		uint32_t i = from + threadIdx.x;
 		uint4 mine = i < n ? sums[i] : make_uint4(0, 0, 0, 0);
 		uint4 total;
-		uint4 before = before_in_block(mine, &total);
+		uint4 before = sum_before_thread_in_block(mine, &total);
 
 		if (i < n)
-			sums[i] = add_sums(carry, before);
-		carry = add_sums(carry, total);
+			sums[i] = add_sums_of_lists(carry, before);
+		carry = add_sums_of_lists(carry, total);
 	}
 	if (threadIdx.x == 0)
 		*all = carry;
@@ -86,7 +86,7 @@ __launch_bounds__(SCAN_THREADS) scan_kernel(uint4 *sums, uint32_t n, uint4 *all)
  * is zero.
  */
 static __device__ __forceinline__ void
-store_sum(uint4 mine, uint4 *sums, uint4 *all)
+store_sum_of_block(uint4 mine, uint4 *sums, uint4 *all)
 {
 	if (threadIdx.x != 0)
 		return;
@@ -97,7 +97,8 @@ store_sum(uint4 mine, uint4 *sums, uint4 *all)
 
 /* Replaces the sums of n blocks with their exclusive prefix sums, if there are several. */
 static rb_status
-scan_sums(rb_device_run *run, const rb_refine_args *a, uint4 *sums, uint32_t n, uint4 *all)
+scan_sums_of_blocks(rb_device_run *run, const rb_refine_args *a, uint4 *sums, uint32_t n,
+					uint4 *all)
 {
 	if (n <= 1)
 		return RB_OK;
@@ -199,7 +200,7 @@ __launch_bounds__(SCAN_THREADS)
 		uint32_t i = k < a.ncands - first ? first + k : k - (a.ncands - first);
 		bool is = k < a.ncands && a.cands[i].verdict == RB_LARGE;
 		uint4 total;
-		uint4 before = before_in_block(make_uint4(is ? 1 : 0, 0, 0, 0), &total);
+		uint4 before = sum_before_thread_in_block(make_uint4(is ? 1 : 0, 0, 0, 0), &total);
 
 		if (is && n + before.x < most)
 			a.list[2][n + before.x] = i;
@@ -221,7 +222,7 @@ rb_refine_list_large(rb_device_run *run, const rb_refine_args *a, uint32_t most)
 
 /* Returns what candidate i adds to the sums: winner, new cells, old cells, competing candidate. */
 static __device__ __forceinline__ uint4
-count_winner(const rb_refine_args *a, uint32_t i)
+count_winner_of_candidate(const rb_refine_args *a, uint32_t i)
 {
 	const rb_refine_candidate *cand = &a->cands[i];
 
@@ -237,15 +238,16 @@ __launch_bounds__(RB_REFINE_BLOCK) sum_winners_kernel(const __grid_constant__ rb
 {
 	uint4 all;
 
-	before_in_block(count_winner(&a, blockIdx.x * blockDim.x + threadIdx.x), &all);
-	store_sum(all, a.sums, &a.counts->winners);
+	sum_before_thread_in_block(count_winner_of_candidate(&a, blockIdx.x * blockDim.x + threadIdx.x),
+							   &all);
+	store_sum_of_block(all, a.sums, &a.counts->winners);
 }
 
 rb_status
 rb_refine_sum_winners(rb_device_run *run, const rb_refine_args *a)
 {
 	RB_REFINE_LAUNCH(run, a, sum_winners_kernel, a->ncands, *a);
-	return scan_sums(run, a, a->sums, rb_refine_blocks(a->ncands), &a->counts->winners);
+	return scan_sums_of_blocks(run, a, a->sums, rb_refine_blocks(a->ncands), &a->counts->winners);
 }
 
 /* Numbers the winners, unless some candidates still wait for signs. */
@@ -258,8 +260,8 @@ __launch_bounds__(RB_REFINE_BLOCK) number_kernel(const __grid_constant__ rb_refi
 
 	if (a.counts->asks != 0)
 		return;
-	mine = count_winner(&a, i);
-	before = add_sums(before_in_block(mine, &all), a.sums[blockIdx.x]);
+	mine = count_winner_of_candidate(&a, i);
+	before = add_sums_of_lists(sum_before_thread_in_block(mine, &all), a.sums[blockIdx.x]);
 	if (i >= a.ncands)
 		return;
 	rb_round_decide(cand);
@@ -294,7 +296,7 @@ rb_refine_number_winners(rb_device_run *run, const rb_refine_args *a)
 
 /* Returns true if the candidate is a subsegment that cannot be split alone. */
 static __device__ __forceinline__ bool
-is_stuck(const rb_refine_args *a, const rb_refine_candidate *cand)
+is_blocked_subsegment(const rb_refine_args *a, const rb_refine_candidate *cand)
 {
 	return cand->verdict == RB_BLOCKED && rb_entry_what(cand->entry) == RB_SPLIT_PIECE &&
 		   (a->protecting || rb_entry_blocked(cand->entry) > 0);
@@ -302,7 +304,7 @@ is_stuck(const rb_refine_args *a, const rb_refine_candidate *cand)
 
 /* Returns the lists to which the entry of candidate i goes back. */
 static __device__ __forceinline__ uint4
-count_back(const rb_refine_args *a, uint32_t i)
+count_entry_put_back(const rb_refine_args *a, uint32_t i)
 {
 	const rb_refine_candidate *cand = &a->cands[i];
 	uint4 n = make_uint4(0, 0, 0, 0);
@@ -321,7 +323,7 @@ count_back(const rb_refine_args *a, uint32_t i)
 			n.z = what == RB_SPLIT_TET;
 			break;
 		case RB_BLOCKED:
-			if (is_stuck(a, cand))
+			if (is_blocked_subsegment(a, cand))
 				break;
 			n.w = 1;
 			if (cand->first != 0)
@@ -343,17 +345,17 @@ __launch_bounds__(RB_REFINE_BLOCK) sum_back_kernel(const __grid_constant__ rb_re
 	const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
 	uint4 all;
 
-	before_in_block(count_back(&a, i), &all);
-	if (i < a.ncands && is_stuck(&a, &a.cands[i]))
+	sum_before_thread_in_block(count_entry_put_back(&a, i), &all);
+	if (i < a.ncands && is_blocked_subsegment(&a, &a.cands[i]))
 		atomicAdd(&a.counts->blocked, 1u);
-	store_sum(all, a.sums, &a.counts->back);
+	store_sum_of_block(all, a.sums, &a.counts->back);
 }
 
 rb_status
 rb_refine_sum_back(rb_device_run *run, const rb_refine_args *a)
 {
 	RB_REFINE_LAUNCH(run, a, sum_back_kernel, a->ncands, *a);
-	return scan_sums(run, a, a->sums, rb_refine_blocks(a->ncands), &a->counts->back);
+	return scan_sums_of_blocks(run, a, a->sums, rb_refine_blocks(a->ncands), &a->counts->back);
 }
 
 /* Writes the entries that go back to the lists. */
@@ -362,8 +364,8 @@ __launch_bounds__(RB_REFINE_BLOCK) put_back_kernel(const __grid_constant__ rb_re
 {
 	const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
 	const rb_refine_candidate *cand = &a.cands[i];
-	uint4 mine = count_back(&a, i), all;
-	uint4 at = add_sums(before_in_block(mine, &all), a.sums[blockIdx.x]);
+	uint4 mine = count_entry_put_back(&a, i), all;
+	uint4 at = add_sums_of_lists(sum_before_thread_in_block(mine, &all), a.sums[blockIdx.x]);
 	rb_entry64 entry;
 
 	if (i >= a.ncands || mine.x + mine.y + mine.z + mine.w == 0)
@@ -404,9 +406,9 @@ __launch_bounds__(SCAN_THREADS)
 	for (uint32_t from = 0; from < a.ncands; from += SCAN_THREADS)
 	{
 		uint32_t i = from + threadIdx.x;
-		bool is = i < a.ncands && is_stuck(&a, &a.cands[i]);
+		bool is = i < a.ncands && is_blocked_subsegment(&a, &a.cands[i]);
 		uint4 total;
-		uint4 before = before_in_block(make_uint4(is ? 1 : 0, 0, 0, 0), &total);
+		uint4 before = sum_before_thread_in_block(make_uint4(is ? 1 : 0, 0, 0, 0), &total);
 
 		if (is)
 			to[n + before.x] = a.cands[i].entry;
@@ -425,7 +427,7 @@ rb_refine_append_blocked(rb_device_run *run, const rb_refine_args *a, rb_entry64
 /* ---- entries that new cells need ---- */
 
 static __device__ __forceinline__ uint4
-count_needs(const rb_refine_args *a, uint32_t i)
+count_needs_of_cell(const rb_refine_args *a, uint32_t i)
 {
 	uint32_t needs = i < a->nfresh ? a->needs[i] : 0;
 
@@ -439,15 +441,16 @@ __launch_bounds__(RB_REFINE_BLOCK)
 {
 	uint4 all;
 
-	before_in_block(count_needs(&a, blockIdx.x * blockDim.x + threadIdx.x), &all);
-	store_sum(all, sums, &a.counts->needs);
+	sum_before_thread_in_block(count_needs_of_cell(&a, blockIdx.x * blockDim.x + threadIdx.x),
+							   &all);
+	store_sum_of_block(all, sums, &a.counts->needs);
 }
 
 rb_status
 rb_refine_sum_needs(rb_device_run *run, const rb_refine_args *a, uint4 *sums)
 {
 	RB_REFINE_LAUNCH(run, a, sum_needs_kernel, a->nfresh, *a, sums);
-	return scan_sums(run, a, sums, rb_refine_blocks(a->nfresh), &a->counts->needs);
+	return scan_sums_of_blocks(run, a, sums, rb_refine_blocks(a->nfresh), &a->counts->needs);
 }
 
 /* Writes the needs of new cells to the lists. */
@@ -456,7 +459,8 @@ __launch_bounds__(RB_REFINE_BLOCK)
 	put_needs_kernel(const __grid_constant__ rb_refine_args a, const uint4 *sums)
 {
 	const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-	uint4 all, at = add_sums(before_in_block(count_needs(&a, i), &all), sums[blockIdx.x]);
+	uint4 all, at = add_sums_of_lists(sum_before_thread_in_block(count_needs_of_cell(&a, i), &all),
+									  sums[blockIdx.x]);
 	uint32_t needs, cell;
 
 	if (i >= a.nfresh || a.needs[i] == 0)

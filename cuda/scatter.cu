@@ -27,14 +27,14 @@ enum
 /* ---- one incidence ---- */
 
 static __device__ __forceinline__ uint32_t *
-count_of(const rb_grid_args *args, uint32_t side, rb_count cell)
+count_of_cell_side(const rb_grid_args *args, uint32_t side, rb_count cell)
 {
 	return (uint32_t *) (args->count + cell) + side;
 }
 
 /* Clamps a position in the list, which may have more than 32 bits, to the capacity. */
 static __device__ __forceinline__ uint32_t
-clamp_position(const rb_grid_args *args, rb_count at)
+clamp_position_in_list(const rb_grid_args *args, rb_count at)
 {
 	return at < args->places.capacity ? (uint32_t) at : args->places.capacity;
 }
@@ -44,8 +44,8 @@ clamp_position(const rb_grid_args *args, rb_count at)
  * then unusable.
  */
 static __device__ __forceinline__ void
-list_incidence(const rb_grid_args *args, uint32_t side, uint32_t at, uint32_t cell, uint32_t entry,
-			   uint32_t number)
+append_incidence_to_list(const rb_grid_args *args, uint32_t side, uint32_t at, uint32_t cell,
+						 uint32_t entry, uint32_t number)
 {
 	if (at < args->places.capacity)
 	{
@@ -62,20 +62,21 @@ list_incidence(const rb_grid_args *args, uint32_t side, uint32_t at, uint32_t ce
  */
 template <int PASS>
 static __device__ __forceinline__ void
-add_incidence(const rb_grid_args *args, uint32_t side, rb_count cell, uint32_t entry, uint32_t at)
+add_incidence_to_cell(const rb_grid_args *args, uint32_t side, rb_count cell, uint32_t entry,
+					  uint32_t at)
 {
 	if (PASS == COUNT)
-		atomicAdd(count_of(args, side, cell), 1u);
+		atomicAdd(count_of_cell_side(args, side, cell), 1u);
 	else if (PASS == COUNT_AND_LIST)
-		list_incidence(args, side, at, (uint32_t) cell, entry,
-					   atomicAdd(count_of(args, side, cell), 1u));
+		append_incidence_to_list(args, side, at, (uint32_t) cell, entry,
+								 atomicAdd(count_of_cell_side(args, side, cell), 1u));
 	else
 	{
 		const rb_count start = args->start[cell];
 
 		if (args->start[cell + 1] != start)
 			args->entry[side][(uint32_t) (start >> (32 * side)) +
-							  atomicSub(count_of(args, side, cell), 1u) - 1] = entry;
+							  atomicSub(count_of_cell_side(args, side, cell), 1u) - 1] = entry;
 	}
 }
 
@@ -91,7 +92,7 @@ typedef struct rb_reach
 
 /* Returns the entry for cell (x, y, z), with the axes on which the object starts there. */
 static __device__ __forceinline__ uint32_t
-entry_in(uint32_t entry, const rb_reach *r, uint32_t x, uint32_t y, uint32_t z)
+entry_in_grid_cell(uint32_t entry, const rb_reach *r, uint32_t x, uint32_t y, uint32_t z)
 {
 	const uint32_t starts = (x == r->from[0]) | (y == r->from[1]) << 1 | (z == r->from[2]) << 2;
 
@@ -100,13 +101,13 @@ entry_in(uint32_t entry, const rb_reach *r, uint32_t x, uint32_t y, uint32_t z)
 
 /*
  * Reserves one number of a cell for each lane that needs one, with one atomic operation for all
- * lanes that have the same cell. The first of these lanes gets the result, and shared_number
- * derives the numbers of the others. Neighbors in a mesh are mostly in the same cell, and separate
- * atomic operations on one cell would be serialized.
+ * lanes that have the same cell. The first of these lanes gets the result, and
+ * number_in_shared_cell derives the numbers of the others. Neighbors in a mesh are mostly in the
+ * same cell, and separate atomic operations on one cell would be serialized.
  */
 static __device__ __forceinline__ uint32_t
-reserve_numbers(const rb_grid_args *args, uint32_t side, bool mine, uint32_t cell,
-				uint32_t *sharing)
+reserve_numbers_in_cells(const rb_grid_args *args, uint32_t side, bool mine, uint32_t cell,
+						 uint32_t *sharing)
 {
 	const uint32_t lanes = __ballot_sync(~0u, mine);
 	uint32_t number = 0;
@@ -117,12 +118,12 @@ reserve_numbers(const rb_grid_args *args, uint32_t side, bool mine, uint32_t cel
 	/* Lanes with no cell form their own group and issue no atomic operation. */
 	*sharing = __match_any_sync(~0u, mine ? cell : UINT32_MAX);
 	if (mine && (threadIdx.x & 31) == (uint32_t) __ffs(*sharing) - 1)
-		number = atomicAdd(count_of(args, side, cell), (uint32_t) __popc(*sharing));
+		number = atomicAdd(count_of_cell_side(args, side, cell), (uint32_t) __popc(*sharing));
 	return number;
 }
 
 static __device__ __forceinline__ uint32_t
-shared_number(uint32_t number, uint32_t sharing)
+number_in_shared_cell(uint32_t number, uint32_t sharing)
 {
 	const uint32_t before = (1u << (threadIdx.x & 31)) - 1;
 
@@ -132,7 +133,7 @@ shared_number(uint32_t number, uint32_t sharing)
 
 /* Returns true, in all lanes, if many lanes have the same cell as their neighbor. */
 static __device__ __forceinline__ bool
-neighbors_share(uint32_t cell)
+do_lanes_share_cells(uint32_t cell)
 {
 	const uint32_t other = __shfl_up_sync(~0u, cell, 1);
 
@@ -146,27 +147,27 @@ neighbors_share(uint32_t cell)
  * call it; `at` is the position of the first entry.
  */
 static __device__ __forceinline__ void
-list_small(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
-		   uint32_t entry, const rb_reach *r, uint32_t at)
+list_small_objects(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
+				   uint32_t entry, const rb_reach *r, uint32_t at)
 {
 	const uint32_t before = (1u << (threadIdx.x & 31)) - 1;
 	const uint32_t two =
 		(r->to[0] != r->from[0]) | (r->to[1] != r->from[1]) << 1 | (r->to[2] != r->from[2]) << 2;
 	const uint32_t row = grid->n[0], layer = row * grid->n[1];
 	const uint32_t cell = (uint32_t) first + r->from[2] * layer + r->from[1] * row + r->from[0];
-	const bool together = neighbors_share(cell);
+	const bool together = do_lanes_share_cells(cell);
 	uint32_t number[8], sharing[8];
 
 	if (together)
 	{
 #pragma unroll
 		for (uint32_t k = 0; k < 8; k++)
-			number[k] = reserve_numbers(args, side, r->n > 0 && (k & ~two) == 0,
-										cell + (k & 1) + (k & 2 ? row : 0) + (k & 4 ? layer : 0),
-										&sharing[k]);
+			number[k] = reserve_numbers_in_cells(
+				args, side, r->n > 0 && (k & ~two) == 0,
+				cell + (k & 1) + (k & 2 ? row : 0) + (k & 4 ? layer : 0), &sharing[k]);
 #pragma unroll
 		for (uint32_t k = 0; k < 8; k++)
-			number[k] = shared_number(number[k], sharing[k]);
+			number[k] = number_in_shared_cell(number[k], sharing[k]);
 	}
 	else
 	{
@@ -174,7 +175,8 @@ list_small(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32
 		for (uint32_t k = 0; k < 8; k++)
 			if (r->n > 0 && (k & ~two) == 0)
 				number[k] = atomicAdd(
-					count_of(args, side, cell + (k & 1) + (k & 2 ? row : 0) + (k & 4 ? layer : 0)),
+					count_of_cell_side(args, side,
+									   cell + (k & 1) + (k & 2 ? row : 0) + (k & 4 ? layer : 0)),
 					1u);
 	}
 #pragma unroll
@@ -184,10 +186,10 @@ list_small(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32
 		const uint32_t lanes = __ballot_sync(~0u, there);
 
 		if (there)
-			list_incidence(args, side, at + __popc(lanes & before),
-						   cell + (k & 1) + (k & 2 ? row : 0) + (k & 4 ? layer : 0),
-						   entry & ((k ^ RB_STARTS_ALL) << RB_INDEX_BITS | RB_INDEX_MASK),
-						   number[k]);
+			append_incidence_to_list(args, side, at + __popc(lanes & before),
+									 cell + (k & 1) + (k & 2 ? row : 0) + (k & 4 ? layer : 0),
+									 entry & ((k ^ RB_STARTS_ALL) << RB_INDEX_BITS | RB_INDEX_MASK),
+									 number[k]);
 		at += __popc(lanes);
 	}
 }
@@ -198,8 +200,8 @@ list_small(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32
  * each of its cells. All lanes must call it; `at` is the position of the first entry.
  */
 static __device__ __forceinline__ void
-list_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
-		  uint32_t entry, const rb_reach *r, uint32_t at)
+list_objects_of_some_cells(const rb_grid_args *args, const rb_grid *grid, rb_count first,
+						   uint32_t side, uint32_t entry, const rb_reach *r, uint32_t at)
 {
 	const uint32_t lane = threadIdx.x & 31;
 	const uint32_t mine = r->n <= 64 ? (uint32_t) r->n : 0;
@@ -242,24 +244,25 @@ list_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_
 		z = y / (its_size >> 8);
 		y -= z * (its_size >> 8);
 		its_cell += z * layer + y * row + x;
-		list_incidence(args, side, at + i, its_cell,
-					   its_entry & (((x == 0) | (y == 0) << 1 | (z == 0) << 2) << RB_INDEX_BITS |
-									RB_INDEX_MASK),
-					   atomicAdd(count_of(args, side, its_cell), 1u));
+		append_incidence_to_list(
+			args, side, at + i, its_cell,
+			its_entry &
+				(((x == 0) | (y == 0) << 1 | (z == 0) << 2) << RB_INDEX_BITS | RB_INDEX_MASK),
+			atomicAdd(count_of_cell_side(args, side, its_cell), 1u));
 	}
 }
 
 /* Assigns an object to up to 64 cells with a single thread. */
 template <int PASS>
 static __device__ __forceinline__ void
-add_to_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
-			uint32_t entry, const rb_reach *r)
+scatter_to_some_cells(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
+					  uint32_t entry, const rb_reach *r)
 {
 	for (uint32_t z = r->from[2]; z <= r->to[2]; z++)
 		for (uint32_t y = r->from[1]; y <= r->to[1]; y++)
 			for (uint32_t x = r->from[0]; x <= r->to[0]; x++)
-				add_incidence<PASS>(args, side, first + rb_grid_number(grid, x, y, z),
-									entry_in(entry, r, x, y, z), 0);
+				add_incidence_to_cell<PASS>(args, side, first + rb_grid_number(grid, x, y, z),
+											entry_in_grid_cell(entry, r, x, y, z), 0);
 }
 
 /*
@@ -270,8 +273,8 @@ add_to_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint3
  */
 template <int PASS>
 static __device__ __forceinline__ bool
-add_to_many(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
-			uint32_t entry, const rb_reach *r)
+scatter_to_many_cells(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
+					  uint32_t entry, const rb_reach *r)
 {
 	const uint32_t lane = threadIdx.x & 31;
 	const uint32_t nx = r->to[0] - r->from[0] + 1, ny = r->to[1] - r->from[1] + 1;
@@ -297,8 +300,9 @@ add_to_many(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint3
 			return false;
 		}
 		if (i < r->n)
-			add_incidence<PASS>(args, side, first + rb_grid_number(grid, x, y, z),
-								entry_in(entry, r, x, y, z), clamp_position(args, at + i));
+			add_incidence_to_cell<PASS>(args, side, first + rb_grid_number(grid, x, y, z),
+										entry_in_grid_cell(entry, r, x, y, z),
+										clamp_position_in_list(args, at + i));
 	}
 	return true;
 }
@@ -309,7 +313,8 @@ add_to_many(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint3
  * (rb_partition_meets).
  */
 static __device__ __forceinline__ bool
-in_share(const rb_grid_args *args, const double lo[3], const double hi[3], uint32_t *entry)
+is_in_device_partition(const rb_grid_args *args, const double lo[3], const double hi[3],
+					   uint32_t *entry)
 {
 	uint32_t starts;
 
@@ -339,8 +344,8 @@ typedef struct rb_scatter_node
 /* Assigns one object per thread; all threads of a warp must call it. */
 template <int PASS>
 static __device__ __forceinline__ void
-scatter_unit(const rb_grid_args *args, const rb_scatter_node *at_node, const rb_node_chunk *c,
-			 uint32_t t)
+scatter_unit_of_objects(const rb_grid_args *args, const rb_scatter_node *at_node,
+						const rb_node_chunk *c, uint32_t t)
 {
 	const rb_grid *grid = &at_node->grid;
 	const rb_count first = at_node->first;
@@ -355,10 +360,10 @@ scatter_unit(const rb_grid_args *args, const rb_scatter_node *at_node, const rb_
 	{
 		double lo[3], hi[3];
 
-		entry = chunk_entry(args, c, t);
-		entry_box(&args->side[side], entry, lo, hi);
+		entry = entry_of_chunk_object(args, c, t);
+		box_of_entry(&args->side[side], entry, lo, hi);
 		if (rb_boxes_overlap(lo, hi, at_node->meet_lo, at_node->meet_hi) &&
-			in_share(args, lo, hi, &entry))
+			is_in_device_partition(args, lo, hi, &entry))
 		{
 			r.n = 1;
 #pragma unroll
@@ -373,15 +378,16 @@ scatter_unit(const rb_grid_args *args, const rb_scatter_node *at_node, const rb_
 	}
 	if (PASS == COUNT_AND_LIST)
 	{
-		at = clamp_position(args, rb_block_reserve(r.n <= 64 ? (uint32_t) r.n : 0, args->places.n));
+		at = clamp_position_in_list(
+			args, rb_block_reserve(r.n <= 64 ? (uint32_t) r.n : 0, args->places.n));
 		at = __shfl_sync(~0u, at, 0);
 		if (__all_sync(~0u, small))
-			list_small(args, grid, first, side, entry, &r, at);
+			list_small_objects(args, grid, first, side, entry, &r, at);
 		else
-			list_some(args, grid, first, side, entry, &r, at);
+			list_objects_of_some_cells(args, grid, first, side, entry, &r, at);
 	}
 	else if (r.n > 0 && r.n <= 64)
-		add_to_some<PASS>(args, grid, first, side, entry, &r);
+		scatter_to_some_cells<PASS>(args, grid, first, side, entry, &r);
 
 	/* Assign large objects one after another, each with all lanes. */
 	for (big = __ballot_sync(~0u, r.n > 64); big != 0; big &= big - 1)
@@ -397,7 +403,7 @@ scatter_unit(const rb_grid_args *args, const rb_scatter_node *at_node, const rb_
 			all.from[a] = __shfl_sync(~0u, r.from[a], from);
 			all.to[a] = __shfl_sync(~0u, r.to[a], from);
 		}
-		if (!add_to_many<PASS>(args, grid, first, side, e, &all))
+		if (!scatter_to_many_cells<PASS>(args, grid, first, side, e, &all))
 			break;
 	}
 }
@@ -411,7 +417,7 @@ __launch_bounds__(THREADS, RB_SCATTER_BLOCKS)
 	const rb_count first = (rb_count) blockIdx.x * turns.step;
 	uint32_t node = 0;
 
-	for (rb_count u = first; u < turns.units; u = turns_next(&turns, u))
+	for (rb_count u = first; u < turns.units; u = next_turn_of_block(&turns, u))
 	{
 		const rb_node_chunk c = args.chunks[u / UNITS];
 
@@ -433,7 +439,8 @@ __launch_bounds__(THREADS, RB_SCATTER_BLOCKS)
 			}
 			__syncthreads();
 		}
-		scatter_unit<PASS>(&args, &at_node, &c, (uint32_t) (u % UNITS) * THREADS + threadIdx.x);
+		scatter_unit_of_objects<PASS>(&args, &at_node, &c,
+									  (uint32_t) (u % UNITS) * THREADS + threadIdx.x);
 	}
 }
 
@@ -466,7 +473,7 @@ __launch_bounds__(THREADS) fill_kernel(const __grid_constant__ rb_grid_args args
 rb_status
 rb_count_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks)
 {
-	const rb_turns turns = turns_of(run, args, nchunks, RB_SCATTER_BLOCKS);
+	const rb_turns turns = divide_units_to_turns(run, args, nchunks, RB_SCATTER_BLOCKS);
 
 	if (args->places.capacity > 0)
 		scatter_kernel<COUNT_AND_LIST>
@@ -486,7 +493,7 @@ rb_fill_load(rb_device_run *run)
 rb_status
 rb_fill_early(rb_device_run *run, const rb_grid_args *args)
 {
-	fill_kernel<<<blocks_for(args->places.capacity, 8 * run->device->sms), THREADS, 0,
+	fill_kernel<<<grid_blocks_for(args->places.capacity, 8 * run->device->sms), THREADS, 0,
 				  run->queue->compute>>>(*args, 0);
 	RB_LAUNCHED(run, "fill_kernel");
 	return RB_OK;
@@ -495,11 +502,11 @@ rb_fill_early(rb_device_run *run, const rb_grid_args *args)
 rb_status
 rb_fill_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks, rb_count placed)
 {
-	const rb_turns turns = turns_of(run, args, nchunks, RB_SCATTER_BLOCKS);
+	const rb_turns turns = divide_units_to_turns(run, args, nchunks, RB_SCATTER_BLOCKS);
 
 	if (placed > 0)
-		fill_kernel<<<blocks_for(placed, UINT32_MAX), THREADS, 0, run->queue->compute>>>(*args,
-																						 placed);
+		fill_kernel<<<grid_blocks_for(placed, UINT32_MAX), THREADS, 0, run->queue->compute>>>(
+			*args, placed);
 	else
 		scatter_kernel<FILL><<<turns.blocks, THREADS, 0, run->queue->compute>>>(*args, turns);
 	RB_LAUNCHED(run, "fill_kernel");

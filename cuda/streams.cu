@@ -56,7 +56,7 @@ rb_kernel_load(rb_device_run *run, const void *kernel)
 /* ---- queues ---- */
 
 static void
-queue_destroy(rb_device_queue *queue)
+destroy_device_queue(rb_device_queue *queue)
 {
 	for (int i = 0; i < RB_MARKS; i++)
 		if (queue->mark[i] != NULL)
@@ -86,7 +86,7 @@ queue_destroy(rb_device_queue *queue)
 }
 
 static rb_status
-queue_fill(rb_device_run *run, rb_device_queue *queue)
+create_parts_of_device_queue(rb_device_run *run, rb_device_queue *queue)
 {
 	RB_CUDA(run, cudaStreamCreateWithFlags(&queue->compute, cudaStreamNonBlocking));
 	RB_CUDA(run, cudaStreamCreateWithFlags(&queue->copy, cudaStreamNonBlocking));
@@ -133,10 +133,10 @@ rb_queue_take(rb_device_run *run)
 		queue = (rb_device_queue *) calloc(1, sizeof(rb_device_queue));
 		if (queue == NULL)
 			return rb_fail(run->ctx, RB_OUT_OF_MEMORY, sizeof(rb_device_queue), 0, NULL);
-		status = queue_fill(run, queue);
+		status = create_parts_of_device_queue(run, queue);
 		if (status != RB_OK)
 		{
-			queue_destroy(queue);
+			destroy_device_queue(queue);
 			return status;
 		}
 	}
@@ -156,7 +156,7 @@ rb_queue_give(rb_device_run *run, bool healthy)
 		return;
 	if (!healthy)
 	{
-		queue_destroy(queue);
+		destroy_device_queue(queue);
 		return;
 	}
 	pthread_mutex_lock(&queues_lock);
@@ -174,7 +174,7 @@ rb_queues_release(rb_device *device)
 		rb_device_queue *queue = device->queues;
 
 		device->queues = queue->next;
-		queue_destroy(queue);
+		destroy_device_queue(queue);
 	}
 	pthread_mutex_unlock(&queues_lock);
 }
@@ -183,7 +183,7 @@ rb_queues_release(rb_device *device)
 
 /* Adds the times between marks to the statistics. The compute stream must be idle. */
 static rb_status
-marks_read(rb_device_run *run)
+add_times_between_marks(rb_device_run *run)
 {
 	for (int i = 1; i < run->nmarks; i++)
 	{
@@ -279,13 +279,13 @@ rb_sync(rb_device_run *run)
 {
 	RB_CUDA(run, cudaEventRecord(run->queue->done, run->queue->compute));
 	RB_TRY(rb_wait(run, run->queue->done));
-	return marks_read(run);
+	return add_times_between_marks(run);
 }
 
 /* ---- to the device ---- */
 
 static bool
-is_pinned(const void *p)
+is_host_memory_pinned(const void *p)
 {
 	struct cudaPointerAttributes a;
 
@@ -304,7 +304,7 @@ typedef struct rb_copy
 } rb_copy;
 
 static void
-copy_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+copy_bytes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const rb_copy *copy = (const rb_copy *) arg;
 
@@ -317,7 +317,7 @@ copy_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * pieces, one thread copies them.
  */
 static rb_status
-copy_team(rb_device_run *run, size_t bytes, size_t grain, rb_thread **team)
+open_copying_team(rb_device_run *run, size_t bytes, size_t grain, rb_thread **team)
 {
 	const int threads = run->ctx->threads < COPY_THREADS ? run->ctx->threads : COPY_THREADS;
 
@@ -325,7 +325,8 @@ copy_team(rb_device_run *run, size_t bytes, size_t grain, rb_thread **team)
 }
 
 static rb_status
-upload_in_pieces(rb_device_run *run, rb_thread *me, void *to, const void *from, size_t bytes)
+upload_through_pinned_slots(rb_device_run *run, rb_thread *me, void *to, const void *from,
+							size_t bytes)
 {
 	rb_device_queue *queue = run->queue;
 	int k = 0;
@@ -338,7 +339,7 @@ upload_in_pieces(rb_device_run *run, rb_thread *me, void *to, const void *from, 
 
 		/* Wait for the last transfer from this buffer, by this or an earlier call. */
 		RB_TRY(rb_wait(run, queue->slot_done[s]));
-		RB_TRY(rb_loop(me, n, COPY_GRAIN, copy_piece, &copy));
+		RB_TRY(rb_loop(me, n, COPY_GRAIN, copy_bytes_piece, &copy));
 		RB_CUDA(run, cudaMemcpyAsync((char *) to + at, queue->slot[s], n, cudaMemcpyHostToDevice,
 									 queue->compute));
 		RB_CUDA(run, cudaEventRecord(queue->slot_done[s], queue->compute));
@@ -354,13 +355,13 @@ rb_upload(rb_device_run *run, void *to, const void *from, size_t bytes)
 	rb_status status;
 
 	run->ctx->stats.stage[RB_STAGE_UPLOAD].count += bytes;
-	if (is_pinned(from))
+	if (is_host_memory_pinned(from))
 	{
 		RB_CUDA(run, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, run->queue->compute));
 		return RB_OK; /* The caller leaves the memory unchanged until the join ends. */
 	}
-	RB_TRY(copy_team(run, bytes, COPY_GRAIN, &me));
-	status = upload_in_pieces(run, me, to, from, bytes);
+	RB_TRY(open_copying_team(run, bytes, COPY_GRAIN, &me));
+	status = upload_through_pinned_slots(run, me, to, from, bytes);
 	rb_team_close(&me);
 	return status;
 }
@@ -412,13 +413,13 @@ typedef struct rb_fetched
 } rb_fetched;
 
 static rb_status
-consume_copy(rb_device_run *run, void *arg, const void *bytes, size_t n)
+store_fetched_bytes(rb_device_run *run, void *arg, const void *bytes, size_t n)
 {
 	rb_fetched *fetched = (rb_fetched *) arg;
 	rb_copy copy = {fetched->to, (const char *) bytes};
 
 	(void) run;
-	RB_TRY(rb_loop(fetched->me, n, FETCH_GRAIN, copy_piece, &copy));
+	RB_TRY(rb_loop(fetched->me, n, FETCH_GRAIN, copy_bytes_piece, &copy));
 	fetched->to += n;
 	return RB_OK;
 }
@@ -429,8 +430,8 @@ rb_fetch(rb_device_run *run, void *to, const void *from, size_t bytes)
 	rb_fetched fetched = {NULL, (char *) to};
 	rb_status status;
 
-	RB_TRY(copy_team(run, bytes, FETCH_GRAIN, &fetched.me));
-	status = rb_download(run, from, bytes, 1, consume_copy, &fetched);
+	RB_TRY(open_copying_team(run, bytes, FETCH_GRAIN, &fetched.me));
+	status = rb_download(run, from, bytes, 1, store_fetched_bytes, &fetched);
 	rb_team_close(&fetched.me);
 	return status;
 }

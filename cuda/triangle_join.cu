@@ -87,7 +87,7 @@ typedef struct rb_warp
 
 template <bool NEAR>
 static __device__ __forceinline__ void
-face_store(rb_tiles<NEAR> *t, int side, uint32_t slot, const rb_face_f *f)
+store_face_in_tile(rb_tiles<NEAR> *t, int side, uint32_t slot, const rb_face_f *f)
 {
 	t->p[0][side][slot] = make_float4(f->p[0], f->p[1], f->p[2], f->p[3]);
 	t->p[1][side][slot] = make_float4(f->p[4], f->p[5], f->p[6], f->p[7]);
@@ -97,7 +97,7 @@ face_store(rb_tiles<NEAR> *t, int side, uint32_t slot, const rb_face_f *f)
 
 template <bool NEAR>
 static __device__ __forceinline__ void
-face_load(const rb_tiles<NEAR> *t, int side, uint32_t slot, rb_face_f *f)
+load_face_from_tile(const rb_tiles<NEAR> *t, int side, uint32_t slot, rb_face_f *f)
 {
 	const float4 p0 = t->p[0][side][slot], p1 = t->p[1][side][slot], p2 = t->p[2][side][slot],
 				 n = t->plane[side][slot];
@@ -126,7 +126,8 @@ face_load(const rb_tiles<NEAR> *t, int side, uint32_t slot, rb_face_f *f)
  */
 template <bool NEAR>
 static __device__ __forceinline__ void
-tile_load(rb_tiles<NEAR> *t, int side, const rb_device_set *from, const uint32_t *entry, uint32_t n)
+load_triangle_tile(rb_tiles<NEAR> *t, int side, const rb_device_set *from, const uint32_t *entry,
+				   uint32_t n)
 {
 	const uint32_t lane = threadIdx.x & 31;
 
@@ -136,7 +137,7 @@ tile_load(rb_tiles<NEAR> *t, int side, const rb_device_set *from, const uint32_t
 		const uint32_t e = slot < n ? entry[slot] : RB_NO_ENTRY;
 
 		if (side == 1)
-			store_ownership(t->elsewhere[base / 32], e);
+			store_ownership_of_objects(t->elsewhere[base / 32], e);
 		if (slot < n)
 		{
 			double c[9];
@@ -146,7 +147,7 @@ tile_load(rb_tiles<NEAR> *t, int side, const rb_device_set *from, const uint32_t
 				c[k] = __ldg(from->coords + (size_t) (e & RB_INDEX_MASK) * 9 + k);
 			rb_face_f_init(&f, &t->item.frame, c, NEAR);
 			f.entry = e;
-			face_store(t, side, slot, &f);
+			store_face_in_tile(t, side, slot, &f);
 			if (side == 1)
 			{
 				rb_kdop s;
@@ -163,7 +164,7 @@ tile_load(rb_tiles<NEAR> *t, int side, const rb_device_set *from, const uint32_t
 /* Writes the buffered pairs of one result type to global memory. */
 template <bool NEAR>
 static __device__ __forceinline__ void
-flush_pairs(const rb_cells_args *args, const rb_tiles<NEAR> *t, rb_warp *w, int sort)
+flush_buffered_pairs(const rb_cells_args *args, const rb_tiles<NEAR> *t, rb_warp *w, int sort)
 {
 	const uint32_t lane = threadIdx.x & 31, n = w->found[sort];
 	const uint16_t *found = t->found[threadIdx.x / 32] + sort * ROOM(NEAR);
@@ -200,7 +201,7 @@ flush_pairs(const rb_cells_args *args, const rb_tiles<NEAR> *t, rb_warp *w, int 
 
 /* Appends the pair of each lane for which `mine` is true; *n is the same in all lanes. */
 static __device__ __forceinline__ void
-append_pair(uint16_t *buffer, uint32_t *n, bool mine, uint32_t pair)
+append_pair_of_lane(uint16_t *buffer, uint32_t *n, bool mine, uint32_t pair)
 {
 	const uint32_t lanes = __ballot_sync(~0u, mine);
 
@@ -211,12 +212,13 @@ append_pair(uint16_t *buffer, uint32_t *n, bool mine, uint32_t pair)
 
 template <bool NEAR>
 static __device__ __forceinline__ void
-buffer_pair(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w, int sort, bool mine,
-			uint32_t pair)
+buffer_pair_of_triangles(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w, int sort,
+						 bool mine, uint32_t pair)
 {
-	append_pair(t->found[threadIdx.x / 32] + sort * ROOM(NEAR), &w->found[sort], mine, pair);
+	append_pair_of_lane(t->found[threadIdx.x / 32] + sort * ROOM(NEAR), &w->found[sort], mine,
+						pair);
 	if (w->found[sort] > ROOM(NEAR) - 32)
-		flush_pairs<NEAR>(args, t, w, sort);
+		flush_buffered_pairs<NEAR>(args, t, w, sort);
 }
 
 /*
@@ -225,7 +227,7 @@ buffer_pair(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w, int sort, 
  */
 template <bool ROWS>
 static __device__ __forceinline__ bool
-is_wanted_pair(const rb_cells_args *args, const rb_face_f *r, const rb_face_f *b)
+is_triangle_pair_wanted(const rb_cells_args *args, const rb_face_f *r, const rb_face_f *b)
 {
 	return !ROWS || (args->side[0].row_of[r->entry & RB_INDEX_MASK] ==
 					 args->side[1].row_of[b->entry & RB_INDEX_MASK]) == args->within;
@@ -234,7 +236,7 @@ is_wanted_pair(const rb_cells_args *args, const rb_face_f *r, const rb_face_f *b
 /* Tests one pair per lane, taken from the end of the queue. */
 template <bool ROWS>
 static __device__ __forceinline__ void
-test_pairs(const rb_cells_args *args, rb_tiles<false> *t, rb_warp *w, uint32_t n)
+test_triangle_pairs(const rb_cells_args *args, rb_tiles<false> *t, rb_warp *w, uint32_t n)
 {
 	const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x & 31;
 	const uint32_t began = w->timed ? clock() : 0;
@@ -248,17 +250,17 @@ test_pairs(const rb_cells_args *args, rb_tiles<false> *t, rb_warp *w, uint32_t n
 		rb_face_f r, b;
 
 		pair = t->queue[warp][w->queued + lane];
-		face_load(t, 0, pair >> 8, &r);
-		face_load(t, 1, pair & 255, &b);
-		candidate = is_wanted_pair<ROWS>(args, &r, &b);
+		load_face_from_tile(t, 0, pair >> 8, &r);
+		load_face_from_tile(t, 1, pair & 255, &b);
+		candidate = is_triangle_pair_wanted<ROWS>(args, &r, &b);
 		meet = args->filters & RB_FILTER_FLOAT ? rb_faces_f_meet(&r, &b) : RB_UNSURE;
 	}
 	w->candidates += ROWS ? __popc(__ballot_sync(~0u, candidate)) : n;
 	if (args->count_only)
 		w->hits += __popc(__ballot_sync(~0u, candidate && meet == 1));
 	else
-		buffer_pair<false>(args, t, w, HIT, candidate && meet == 1, pair);
-	buffer_pair<false>(args, t, w, UNDECIDED, candidate && meet == RB_UNSURE, pair);
+		buffer_pair_of_triangles<false>(args, t, w, HIT, candidate && meet == 1, pair);
+	buffer_pair_of_triangles<false>(args, t, w, UNDECIDED, candidate && meet == RB_UNSURE, pair);
 	if (w->timed)
 		w->float_clocks += (uint32_t) clock() - began;
 }
@@ -268,7 +270,7 @@ test_pairs(const rb_cells_args *args, rb_tiles<false> *t, rb_warp *w, uint32_t n
  */
 template <bool ROWS>
 static __device__ __forceinline__ void
-test_planes(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, uint32_t n)
+test_pairs_by_planes(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, uint32_t n)
 {
 	const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x & 31;
 	uint32_t pair = 0;
@@ -280,23 +282,23 @@ test_planes(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, uint32_t n
 		rb_face_f r, b;
 
 		pair = t->queue[warp][w->queued + lane];
-		face_load(t, 0, pair >> 8, &r);
-		face_load(t, 1, pair & 255, &b);
-		candidate = is_wanted_pair<ROWS>(args, &r, &b);
+		load_face_from_tile(t, 0, pair >> 8, &r);
+		load_face_from_tile(t, 1, pair & 255, &b);
+		candidate = is_triangle_pair_wanted<ROWS>(args, &r, &b);
 		near = candidate && !rb_face_f_beyond(&r, &b, t->reach.more) &&
 			   !rb_face_f_beyond(&b, &r, t->reach.more);
 	}
 	w->candidates += __popc(__ballot_sync(~0u, candidate));
 	if (args->filters & RB_FILTER_FLOAT)
-		append_pair(t->near[warp], &w->nears, near, pair);
+		append_pair_of_lane(t->near[warp], &w->nears, near, pair);
 	else
-		buffer_pair<true>(args, t, w, UNDECIDED, candidate, pair);
+		buffer_pair_of_triangles<true>(args, t, w, UNDECIDED, candidate, pair);
 	__syncwarp();
 }
 
 /* Applies the complete distance test to pairs from the end of the second queue. */
 static __device__ __forceinline__ void
-test_near_pairs(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, uint32_t n)
+test_near_triangle_pairs(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, uint32_t n)
 {
 	const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x & 31;
 	uint32_t pair = 0;
@@ -309,20 +311,20 @@ test_near_pairs(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, uint32
 		const rb_reach_f reach = t->reach;
 
 		pair = t->near[warp][w->nears + lane];
-		face_load(t, 0, pair >> 8, &r);
-		face_load(t, 1, pair & 255, &b);
+		load_face_from_tile(t, 0, pair >> 8, &r);
+		load_face_from_tile(t, 1, pair & 255, &b);
 		within = rb_faces_f_within(&r, &b, &reach);
 	}
 	__syncwarp();
-	buffer_pair<true>(args, t, w, HIT, within == RB_WITHIN_OF(1), pair);
-	buffer_pair<true>(args, t, w, NEAR_HIT, within == RB_WITHIN_OF(0), pair);
-	buffer_pair<true>(args, t, w, UNDECIDED, within == RB_UNSURE, pair);
+	buffer_pair_of_triangles<true>(args, t, w, HIT, within == RB_WITHIN_OF(1), pair);
+	buffer_pair_of_triangles<true>(args, t, w, NEAR_HIT, within == RB_WITHIN_OF(0), pair);
+	buffer_pair_of_triangles<true>(args, t, w, UNDECIDED, within == RB_UNSURE, pair);
 }
 
 /* Processes both queues in full warps, or empties them if `last` is set. */
 template <bool ROWS>
 static __device__ __forceinline__ void
-test_all_near(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, bool last)
+test_queued_near_pairs(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, bool last)
 {
 	const uint32_t began = w->timed ? clock() : 0;
 	const uint32_t least = last ? 1 : 32;
@@ -330,9 +332,9 @@ test_all_near(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, bool las
 	while (w->queued >= least || (last && w->nears > 0))
 	{
 		if (w->queued >= least)
-			test_planes<ROWS>(args, t, w, w->queued < 32 ? w->queued : 32);
+			test_pairs_by_planes<ROWS>(args, t, w, w->queued < 32 ? w->queued : 32);
 		if (w->nears >= 32 || (last && w->queued == 0 && w->nears > 0))
-			test_near_pairs(args, t, w, w->nears < 32 ? w->nears : 32);
+			test_near_triangle_pairs(args, t, w, w->nears < 32 ? w->nears : 32);
 	}
 	if (w->timed)
 		w->float_clocks += (uint32_t) clock() - began;
@@ -341,11 +343,11 @@ test_all_near(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, bool las
 /* ---- extents ---- */
 
 /*
- * Tests whether two k-DOPs overlap, as one bit of a word. The predicate from the guard bits of word 0 is
- * combined with that of word 1, which saves a third of the instructions.
+ * Tests whether two k-DOPs overlap, as one bit of a word. The predicate from the guard bits of word
+ * 0 is combined with that of word 1, which saves a third of the instructions.
  */
 static __device__ __forceinline__ void
-overlap_note(uint32_t *overlap, int k, const rb_kdop *red, uint4 blue)
+note_kdop_overlap(uint32_t *overlap, int k, const rb_kdop *red, uint4 blue)
 {
 	asm("{\n\t"
 		".reg .pred p, q;\n\t"
@@ -362,18 +364,18 @@ overlap_note(uint32_t *overlap, int k, const rb_kdop *red, uint4 blue)
 
 /* Returns a bit set of the 32 blue objects that overlap the lane's red one. */
 static __device__ __forceinline__ uint32_t
-strip_overlap(const uint4 *blue, const rb_kdop *red)
+overlaps_of_triangle_strip(const uint4 *blue, const rb_kdop *red)
 {
 	uint32_t overlap = 0;
 
 #pragma unroll
 	for (int k = 0; k < 32; k++)
-		overlap_note(&overlap, k, red, blue[k]);
+		note_kdop_overlap(&overlap, k, red, blue[k]);
 	return overlap;
 }
 
 static __device__ __forceinline__ uint32_t
-warp_sum_before(uint32_t mine, uint32_t *all)
+sum_before_lane(uint32_t mine, uint32_t *all)
 {
 	uint32_t sum = mine;
 
@@ -394,13 +396,13 @@ warp_sum_before(uint32_t mine, uint32_t *all)
  */
 template <bool NEAR, bool ROWS>
 static __device__ __forceinline__ void
-strip_queue(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w, uint32_t slot, uint32_t first,
-			uint32_t overlap)
+queue_triangle_candidates(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w, uint32_t slot,
+						  uint32_t first, uint32_t overlap)
 {
 	uint16_t *queue = t->queue[threadIdx.x / 32];
 	uint32_t all, at;
 
-	at = w->queued + warp_sum_before(__popc(overlap), &all);
+	at = w->queued + sum_before_lane(__popc(overlap), &all);
 	if (w->queued + all <= QUEUE)
 		for (; overlap != 0; overlap &= overlap - 1)
 			queue[at++] = (uint16_t) (slot << 8 | (first + __ffs(overlap) - 1));
@@ -423,11 +425,11 @@ strip_queue(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w, uint32_t s
 		if constexpr (NEAR)
 		{
 			if (w->queued >= 32)
-				test_all_near<ROWS>(args, t, w, false);
+				test_queued_near_pairs<ROWS>(args, t, w, false);
 		}
 		else
 			while (w->queued >= 32)
-				test_pairs<ROWS>(args, t, w, 32);
+				test_triangle_pairs<ROWS>(args, t, w, 32);
 		__syncwarp();
 		if (lanes == 0)
 			break;
@@ -438,7 +440,7 @@ strip_queue(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w, uint32_t s
 /* Joins a warp's part of an item, in units of 32 red and 32 blue objects. */
 template <bool NEAR, bool ROWS>
 static __device__ __forceinline__ void
-join_tiles(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w)
+join_triangle_tiles(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w)
 {
 	const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x & 31;
 	const uint32_t nr = t->item.n & 0xffff, nb = t->item.n >> 16;
@@ -464,11 +466,11 @@ join_tiles(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w)
 
 			group = g;
 			slot = g * 32 + lane;
-			face_load(t, 0, slot < nr ? slot : 0, &f);
+			load_face_from_tile(t, 0, slot < nr ? slot : 0, &f);
 			rb_kdop_init(&s, &f, NEAR ? 0.5f * t->reach.more : 0);
 			entry = f.entry;
 		}
-		overlap = strip_overlap(t->slabs + first, &s);
+		overlap = overlaps_of_triangle_strip(t->slabs + first, &s);
 		/* Clear the bits of slots beyond the tile's end, whose contents are undefined. */
 		if (slot >= nr)
 			overlap = 0;
@@ -476,13 +478,13 @@ join_tiles(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w)
 			overlap &= (1u << (nb - first)) - 1;
 		if (same && first <= slot)
 			overlap = slot - first + 1 < 32 ? overlap & ~0u << (slot - first + 1) : 0;
-		overlap &= ~owned_elsewhere(t->elsewhere[first / 32], entry);
-		strip_queue<NEAR, ROWS>(args, t, w, slot, first, overlap);
+		overlap &= ~pairs_owned_by_other_cells(t->elsewhere[first / 32], entry);
+		queue_triangle_candidates<NEAR, ROWS>(args, t, w, slot, first, overlap);
 	}
 	if constexpr (NEAR)
-		test_all_near<ROWS>(args, t, w, true);
+		test_queued_near_pairs<ROWS>(args, t, w, true);
 	else if (w->queued > 0)
-		test_pairs<ROWS>(args, t, w, w->queued);
+		test_triangle_pairs<ROWS>(args, t, w, w->queued);
 }
 
 /* ---- work items ---- */
@@ -504,7 +506,7 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 		__syncthreads();
 		if (threadIdx.x == 0)
 		{
-			take_items(&args, &t->taken, RB_ITEM_PAIRS, first);
+			take_next_items(&args, &t->taken, RB_ITEM_PAIRS, first);
 			if (t->taken.number < args.nitems)
 			{
 				t->item = args.items[t->taken.number];
@@ -522,14 +524,16 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 		w.timed = t->taken.number % SAMPLED == 0;
 		w.float_clocks = w.candidates = w.hits = 0;
 		began = (uint32_t) clock();
-		tile_load<NEAR>(t, 0, &args.side[0], args.entry[0] + t->item.red, t->item.n & 0xffff);
-		tile_load<NEAR>(t, 1, &args.side[1], args.entry[1] + t->item.blue, t->item.n >> 16);
+		load_triangle_tile<NEAR>(t, 0, &args.side[0], args.entry[0] + t->item.red,
+								 t->item.n & 0xffff);
+		load_triangle_tile<NEAR>(t, 1, &args.side[1], args.entry[1] + t->item.blue,
+								 t->item.n >> 16);
 		__syncthreads();
-		join_tiles<NEAR, ROWS>(&args, t, &w);
+		join_triangle_tiles<NEAR, ROWS>(&args, t, &w);
 #pragma unroll
 		for (int sort = 0; sort < (NEAR ? SORTS : NEAR_HIT); sort++)
 			if (w.found[sort] > 0)
-				flush_pairs<NEAR>(&args, t, &w, sort);
+				flush_buffered_pairs<NEAR>(&args, t, &w, sort);
 		candidates += w.candidates;
 		hits += w.hits;
 		if (w.timed)
@@ -564,7 +568,7 @@ typedef struct rb_cells_kernel
 } rb_cells_kernel;
 
 static rb_cells_kernel
-kernel_of(const rb_cells_args *args)
+kernel_of_triangle_join(const rb_cells_args *args)
 {
 	const bool rows = args->side[0].row_of != NULL;
 	rb_cells_kernel k;
@@ -585,7 +589,7 @@ kernel_of(const rb_cells_args *args)
 rb_status
 rb_cells_blocks(rb_device_run *run, const rb_cells_args *args, int *blocks)
 {
-	const rb_cells_kernel k = kernel_of(args);
+	const rb_cells_kernel k = kernel_of_triangle_join(args);
 	int per_sm;
 
 	if (!args->faces)
@@ -601,7 +605,7 @@ rb_cells_blocks(rb_device_run *run, const rb_cells_args *args, int *blocks)
 rb_status
 rb_cells_launch(rb_device_run *run, const rb_cells_args *args, int blocks)
 {
-	const rb_cells_kernel k = kernel_of(args);
+	const rb_cells_kernel k = kernel_of_triangle_join(args);
 
 	if (!args->faces)
 		return rb_boxes_launch(run, args, blocks);

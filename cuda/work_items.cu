@@ -22,7 +22,7 @@
 
 /* Returns the index of the node that a cell belongs to. */
 static __device__ __forceinline__ uint32_t
-node_of_cell(const rb_node *nodes, uint32_t nnodes, rb_count cell)
+index_of_node_of_cell(const rb_node *nodes, uint32_t nnodes, rb_count cell)
 {
 	uint32_t lo = 0, hi = nnodes;
 
@@ -40,7 +40,7 @@ node_of_cell(const rb_node *nodes, uint32_t nnodes, rb_count cell)
 
 /* Returns true if a cell should get a grid of its own and refinement is likely to help. */
 static __device__ __forceinline__ bool
-is_crowded(const rb_node *node, rb_count tests)
+is_level_cell_crowded(const rb_node *node, rb_count tests)
 {
 	return tests > RB_CROWDED &&
 		   (rb_count) node->grid.n[0] * node->grid.n[1] * node->grid.n[2] > 1 &&
@@ -48,7 +48,7 @@ is_crowded(const rb_node *node, rb_count tests)
 }
 
 static __device__ __forceinline__ rb_count
-items_of(uint32_t r, uint32_t b, bool self)
+count_items_of_cell(uint32_t r, uint32_t b, bool self)
 {
 	rb_count nr = (r + RB_TILE_F - 1) / RB_TILE_F, nb = (b + RB_TILE_F - 1) / RB_TILE_F;
 
@@ -77,13 +77,14 @@ __launch_bounds__(THREADS) cells_kernel(const rb_grid_args args, rb_count ncells
 				args.count[cell] = 0;
 			continue;
 		}
-		node = &args.nodes[args.nnodes > 1 ? node_of_cell(args.nodes, args.nnodes, cell) : 0];
+		node =
+			&args.nodes[args.nnodes > 1 ? index_of_node_of_cell(args.nodes, args.nnodes, cell) : 0];
 		sum[0] += r;
-		sum[8] += items_of(r, b, args.self) > MANY;
+		sum[8] += count_items_of_cell(r, b, args.self) > MANY;
 		sum[1] += args.self ? 0 : b;
-		if (is_crowded(node, tests))
+		if (is_level_cell_crowded(node, tests))
 		{
-			sum[4] += items_of(r, b, args.self);
+			sum[4] += count_items_of_cell(r, b, args.self);
 			sum[5] += tests;
 			sum[6] += 1;
 			sum[7] +=
@@ -91,7 +92,7 @@ __launch_bounds__(THREADS) cells_kernel(const rb_grid_args args, rb_count ncells
 		}
 		else
 		{
-			sum[2] += items_of(r, b, args.self);
+			sum[2] += count_items_of_cell(r, b, args.self);
 			sum[3] += tests;
 		}
 	}
@@ -116,7 +117,7 @@ __launch_bounds__(THREADS) cells_kernel(const rb_grid_args args, rb_count ncells
 
 /* Computes the box of a cell, up to rounding. */
 static __device__ void
-cell_box(const rb_node *node, rb_count cell, double lo[3], double hi[3])
+box_of_level_cell(const rb_node *node, rb_count cell, double lo[3], double hi[3])
 {
 	uint32_t at[3];
 
@@ -135,7 +136,7 @@ cell_box(const rb_node *node, rb_count cell, double lo[3], double hi[3])
 
 /* Computes the frame for float coordinates in a cell of the node. */
 static __device__ void
-item_frame(const rb_node *node, rb_count cell, rb_frame *frame)
+frame_of_work_item(const rb_node *node, rb_count cell, rb_frame *frame)
 {
 	const uint32_t *n = node->grid.n;
 	const uint32_t at[3] = {(uint32_t) (cell % n[0]), (uint32_t) (cell / n[0] % n[1]),
@@ -145,8 +146,9 @@ item_frame(const rb_node *node, rb_count cell, rb_frame *frame)
 }
 
 static __device__ void
-build_node(const rb_node *parent, rb_count cell, rb_count start, uint32_t r, uint32_t b, bool self,
-		   rb_node *nodes, rb_node_chunk *chunks, rb_totals *totals)
+build_node_of_crowded_cell(const rb_node *parent, rb_count cell, rb_count start, uint32_t r,
+						   uint32_t b, bool self, rb_node *nodes, rb_node_chunk *chunks,
+						   rb_totals *totals)
 {
 	const uint32_t number = (uint32_t) atomicAdd(&totals->made_nodes, 1);
 	const uint32_t count[2] = {r, b};
@@ -161,7 +163,7 @@ build_node(const rb_node *parent, rb_count cell, rb_count start, uint32_t r, uin
 		node->begin[s] = (uint32_t) (start >> (32 * s));
 		node->count[s] = count[s];
 	}
-	cell_box(parent, cell, node->cell_lo, node->cell_hi);
+	box_of_level_cell(parent, cell, node->cell_lo, node->cell_hi);
 	node->tests = (rb_count) r * b;
 	for (int s = 0; s < (self ? 1 : 2); s++)
 	{
@@ -186,8 +188,8 @@ build_node(const rb_node *parent, rb_count cell, rb_count start, uint32_t r, uin
 
 /* Writes one row of a cell's items with `threads` threads, of which this one is number `thread`. */
 static __device__ __forceinline__ void
-write_row(rb_item *items, const rb_cell_items *m, bool self, uint32_t row, uint32_t thread,
-		  uint32_t threads)
+write_row_of_items(rb_item *items, const rb_cell_items *m, bool self, uint32_t row, uint32_t thread,
+				   uint32_t threads)
 {
 	const uint32_t nb = (m->b + RB_TILE_F - 1) / RB_TILE_F;
 	const uint32_t from = self ? row : 0, red = row * RB_TILE_F;
@@ -208,7 +210,7 @@ write_row(rb_item *items, const rb_cell_items *m, bool self, uint32_t row, uint3
 }
 
 static __device__ __forceinline__ uint32_t
-rows_of(const rb_cell_items *m)
+count_item_rows_of_cell(const rb_cell_items *m)
 {
 	return (m->r + RB_TILE_F - 1) / RB_TILE_F;
 }
@@ -249,15 +251,16 @@ __launch_bounds__(THREADS)
 		if (m.r > 0)
 		{
 			const rb_node *node =
-				&args.nodes[args.nnodes > 1 ? node_of_cell(args.nodes, args.nnodes, cell) : 0];
+				&args.nodes[args.nnodes > 1 ? index_of_node_of_cell(args.nodes, args.nnodes, cell)
+											: 0];
 
-			if (refine && is_crowded(node, (rb_count) m.r * m.b))
-				build_node(node, cell - node->first, args.start[cell], m.r, m.b, args.self,
-						   next_nodes, next_chunks, totals);
+			if (refine && is_level_cell_crowded(node, (rb_count) m.r * m.b))
+				build_node_of_crowded_cell(node, cell - node->first, args.start[cell], m.r, m.b,
+										   args.self, next_nodes, next_chunks, totals);
 			else
 			{
-				mine = (uint32_t) items_of(m.r, m.b, args.self);
-				item_frame(node, cell - node->first, &m.item.frame);
+				mine = (uint32_t) count_items_of_cell(m.r, m.b, args.self);
+				frame_of_work_item(node, cell - node->first, &m.item.frame);
 			}
 		}
 		little = (rb_count) m.r * m.b < LITTLE;
@@ -266,8 +269,8 @@ __launch_bounds__(THREADS)
 		if (little)
 			m.at = nitems - mine - behind;
 		if (mine > 0 && mine <= FEW)
-			for (uint32_t row = 0; row < rows_of(&m); row++)
-				write_row(items, &m, args.self, row, 0, 1);
+			for (uint32_t row = 0; row < count_item_rows_of_cell(&m); row++)
+				write_row_of_items(items, &m, args.self, row, 0, 1);
 		else if (mine > MANY)
 			many[atomicAdd(&totals->made_many, 1)] = m;
 		/* Let all threads of the block write a medium number of items, one cell after another. */
@@ -280,8 +283,8 @@ __launch_bounds__(THREADS)
 					one = m;
 				if (!__syncthreads_or(it))
 					continue;
-				for (uint32_t row = 0; row < rows_of(&one); row++)
-					write_row(items, &one, args.self, row, threadIdx.x, THREADS);
+				for (uint32_t row = 0; row < count_item_rows_of_cell(&one); row++)
+					write_row_of_items(items, &one, args.self, row, threadIdx.x, THREADS);
 				__syncthreads();
 			}
 	}
@@ -300,8 +303,8 @@ __launch_bounds__(THREADS)
 		if (threadIdx.x == 0)
 			one = many[k];
 		__syncthreads();
-		for (uint32_t row = blockIdx.x; row < rows_of(&one); row += gridDim.x)
-			write_row(items, &one, self, row, threadIdx.x, THREADS);
+		for (uint32_t row = blockIdx.x; row < count_item_rows_of_cell(&one); row += gridDim.x)
+			write_row_of_items(items, &one, self, row, threadIdx.x, THREADS);
 	}
 }
 
@@ -309,9 +312,9 @@ __launch_bounds__(THREADS)
 
 /* Returns enough blocks to keep the device busy; each loops over the cells with a stride. */
 static uint32_t
-cell_blocks(const rb_device_run *run, rb_count ncells)
+blocks_for_cells(const rb_device_run *run, rb_count ncells)
 {
-	return blocks_for(ncells, 16 * run->device->sms);
+	return grid_blocks_for(ncells, 16 * run->device->sms);
 }
 
 rb_status
@@ -326,7 +329,7 @@ rb_status
 rb_cell_totals_launch(rb_device_run *run, const rb_grid_args *args, rb_count ncells,
 					  rb_totals *totals)
 {
-	const uint32_t blocks = ncells > 0 ? cell_blocks(run, ncells) : 2 * run->device->sms;
+	const uint32_t blocks = ncells > 0 ? blocks_for_cells(run, ncells) : 2 * run->device->sms;
 
 	cells_kernel<<<blocks, THREADS, 0, run->queue->compute>>>(*args, ncells, totals);
 	RB_LAUNCHED(run, "cells_kernel");
@@ -338,7 +341,7 @@ rb_items_launch(rb_device_run *run, const rb_grid_args *args, rb_count ncells, b
 				rb_item *items, rb_count nitems, rb_cell_items *many, rb_node *next_nodes,
 				rb_node_chunk *next_chunks, rb_totals *totals)
 {
-	items_kernel<<<cell_blocks(run, ncells), THREADS, 0, run->queue->compute>>>(
+	items_kernel<<<blocks_for_cells(run, ncells), THREADS, 0, run->queue->compute>>>(
 		*args, ncells, refine, items, nitems, many, next_nodes, next_chunks, totals);
 	RB_LAUNCHED(run, "items_kernel");
 	if (many == NULL)

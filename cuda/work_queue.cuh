@@ -26,7 +26,7 @@ typedef struct rb_taken
  * reservation of `reserve` for each item.
  */
 static __device__ void
-take_items(const rb_cells_args *args, rb_taken *t, rb_count reserve, bool first)
+take_next_items(const rb_cells_args *args, rb_taken *t, rb_count reserve, bool first)
 {
 	rb_launch_tally *tally = args->pool.tally;
 	const rb_count more = first ? reserve * args->batch : t->made;
@@ -63,7 +63,7 @@ take_items(const rb_cells_args *args, rb_taken *t, rb_count reserve, bool first)
  * RB_NO_ENTRY.
  */
 static __device__ __forceinline__ void
-store_ownership(uint32_t word[3], uint32_t entry)
+store_ownership_of_objects(uint32_t word[3], uint32_t entry)
 {
 	for (int a = 0; a < 3; a++)
 	{
@@ -76,7 +76,7 @@ store_ownership(uint32_t word[3], uint32_t entry)
 
 /* Returns a bit set of the blue objects whose pair with this red one is owned by another cell. */
 static __device__ __forceinline__ uint32_t
-owned_elsewhere(const uint32_t word[3], uint32_t red_entry)
+pairs_owned_by_other_cells(const uint32_t word[3], uint32_t red_entry)
 {
 	uint32_t bits = 0;
 
