@@ -257,6 +257,7 @@ read_point_argument(const char *function, const char *argument, Datum value, dou
 
 /* ---- boxes ---- */
 
+/* Sets a box to all of space, with dimensions that are not yet known. */
 static void
 set_box_to_all_of_space(rb_box *e)
 {
@@ -309,6 +310,7 @@ rb_tile_try(const NullableDatum *args, rb_box *tile)
 
 /* ---- relations ---- */
 
+/* Returns the text for a kind of relation that no function accepts, or NULL for other kinds. */
 static const char *
 text_of_relation_kind(char relkind)
 {
@@ -336,6 +338,7 @@ raise_missing_relation(Oid relid, const char *function, const char *argument)
 						   relid)));
 }
 
+/* Raises an ERROR if the relation is of a kind that no function accepts, such as an index. */
 static void
 refuse_relation_kind(Form_pg_class form, AclMode right, const char *function, const char *argument)
 {

@@ -44,6 +44,7 @@ rb_call_leave(MemoryContext caller)
 
 /* ---- open joins and meshes ---- */
 
+/* Closes all registered joins and meshes before the process ends. */
 static void
 close_all_registered_at_exit(int code, Datum arg)
 {

@@ -22,6 +22,7 @@ rb_raise(const char *function, rb_status status, const rb_error *error)
 	rb_raise_of(function, "join", status, error);
 }
 
+/* Raises the ERROR that a row of a side is not a valid solid, with its id and the reason. */
 pg_noreturn static void
 raise_invalid_solid_of_side(const char *function, const rb_error *error)
 {

@@ -42,6 +42,7 @@ rb_wait_backoff(int *idle, long longest_us)
 	nanosleep(&t, NULL);
 }
 
+/* Runs the work on the helper thread and publishes its end. */
 static void *
 run_helper_work(void *arg)
 {

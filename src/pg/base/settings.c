@@ -189,6 +189,7 @@ parse_device_list(const char *text, uint32 *cards, char *fault, size_t size)
 	}
 }
 
+/* Checks a value of the list of devices, and stores the reason if it is invalid. */
 static bool
 check_device_list(char **value, void **extra, GucSource source)
 {
@@ -226,6 +227,7 @@ is_setting_choice(const setting *s, const char *value)
 	return false;
 }
 
+/* Returns the values of an enumerated setting, separated by commas. */
 static char *
 list_setting_choices(const setting *s)
 {

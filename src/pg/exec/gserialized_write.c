@@ -12,6 +12,7 @@
 #define RB_WRITE_Z 0x01
 #define RB_WRITE_BOX 0x04
 
+/* Appends bytes to the geometry, whose buffer grows up to 1 GB. */
 static void
 write_geometry_bytes(rb_writer *w, const void *bytes, Size n)
 {
@@ -134,6 +135,7 @@ write_geometry_line(rb_writer *w, const rb_intersection *s, uint32 i)
 	write_geometry_points(w, s->line_corners, s->line[i], s->line[i + 1]);
 }
 
+/* Writes one polygon of an intersection: its node, the sizes of its rings, and their points. */
 static void
 write_geometry_polygon(rb_writer *w, const rb_intersection *s, uint32 i)
 {

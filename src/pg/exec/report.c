@@ -217,6 +217,7 @@ rb_report_run(rb_report *report, const rb_join_run *run)
 
 /* ---- in EXPLAIN ---- */
 
+/* Writes one line of the report to EXPLAIN, as text or as a group of properties. */
 static void
 explain_report_line(const rb_report_line *line, ExplainState *es)
 {

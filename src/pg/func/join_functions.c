@@ -29,6 +29,7 @@
 
 /* ---- rows ---- */
 
+/* Stores the rows of all blocks of a join in the tuplestore. */
 static void
 store_blocks_of_join(rb_cursor *cursor, const rb_row_shape *shape, ReturnSetInfo *rsinfo)
 {
@@ -58,6 +59,7 @@ store_blocks_of_join(rb_cursor *cursor, const rb_row_shape *shape, ReturnSetInfo
 	}
 }
 
+/* Stores all rows of a result without blocks in the tuplestore. */
 static void
 store_rows_of_join(rb_cursor *cursor, ReturnSetInfo *rsinfo)
 {
@@ -162,6 +164,7 @@ is_key_type_convertible(Form_pg_attribute wanted, Form_pg_attribute att)
 		   (wanted->atttypmod == -1 || wanted->atttypmod == att->atttypmod);
 }
 
+/* Raises an ERROR unless the column definition list of the call matches the key columns. */
 static void
 check_key_column_definition(const rb_join *join, TupleDesc wanted, const key_rows *rows)
 {
@@ -180,6 +183,7 @@ check_key_column_definition(const rb_join *join, TupleDesc wanted, const key_row
 					 list_key_columns(rows))));
 }
 
+/* Prepares the slots and the values for rows of keys. */
 static void
 begin_key_rows(key_rows *rows, const rb_source *source, int sides)
 {
@@ -193,6 +197,7 @@ begin_key_rows(key_rows *rows, const rb_source *source, int sides)
 	rows->nulls = palloc0((rows->n[0] + rows->n[1]) * sizeof *rows->nulls);
 }
 
+/* Stores the keys of both rows of each pair in the tuplestore. */
 static void
 store_key_rows(rb_cursor *cursor, key_rows *rows, ReturnSetInfo *rsinfo)
 {
@@ -221,6 +226,7 @@ store_key_rows(rb_cursor *cursor, key_rows *rows, ReturnSetInfo *rsinfo)
 	rb_last_run_set(run);
 }
 
+/* Returns the pairs of a join as rows of the key columns of both sides, in a tuplestore. */
 static Datum
 return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join)
 {

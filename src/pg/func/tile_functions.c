@@ -66,6 +66,7 @@ static const char *const side_names[2] = {"red", "blue"};
 
 /* ---- arguments ---- */
 
+/* Reads the number of tiles, the distance and the number of dimensions. */
 static void
 read_tiling_numbers(tiling *t, const rb_arguments *a)
 {
@@ -96,6 +97,7 @@ are_names_equal_or_null(const char *a, const char *b)
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
+/* Returns true if red and blue are the same rows, so that one of them is sampled for both. */
 static bool
 is_tiling_of_one_side(const tiling *t, const rb_arguments *a)
 {
@@ -111,6 +113,7 @@ is_tiling_of_one_side(const tiling *t, const rb_arguments *a)
 					 : DatumGetObjectId(rows[0]->value) == DatumGetObjectId(rows[1]->value));
 }
 
+/* Sets a source to a table, whose kind its columns determine. */
 static void
 set_tiling_source_to_table(rb_source *s, Oid relid)
 {
@@ -123,6 +126,7 @@ set_tiling_source_to_table(rb_source *s, Oid relid)
 	s->heap = InvalidOid;
 }
 
+/* Reads the arguments of redblue_tiles into the sources of both sides. */
 static void
 read_tiling_arguments(tiling *t, const NullableDatum *args)
 {
@@ -169,6 +173,7 @@ wanted_rows_of_tile_sample(const tiling *t)
 	return Max(Min(wanted, rb_memory_limit(t->memory) / BYTES_OF_A_ROW), 1);
 }
 
+/* Raises an ERROR if a side has fewer dimensions than are requested or than the other side has. */
 static void
 check_tiling_dimensions(const tiling *t, int side, int dims, int other)
 {
@@ -233,6 +238,7 @@ compute_tiles_of_samples(void *arg)
 	return rb_kd_tiles(&t->ctx, &t->job, t->tile);
 }
 
+/* Cuts the space of the samples into tiles on the helper thread. */
 static void
 find_tiles_by_helper(tiling *t)
 {
@@ -258,6 +264,7 @@ find_tiles_by_helper(tiling *t)
 		rb_raise_of(t->function, "sample", status, &t->ctx.error);
 }
 
+/* Returns a corner of a tile as an array of float8. */
 static Datum
 make_tile_corner_array(const double *x, int dims)
 {
@@ -269,6 +276,7 @@ make_tile_corner_array(const double *x, int dims)
 		construct_array(values, dims, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
 
+/* Stores number, corners and cost of each tile in the tuplestore. */
 static void
 store_tile_rows(const tiling *t, ReturnSetInfo *rsinfo)
 {
@@ -294,6 +302,7 @@ store_tile_rows(const tiling *t, ReturnSetInfo *rsinfo)
 	}
 }
 
+/* Ends the helper thread and frees the memory of a tiling. Safe to call twice. */
 static void
 close_tiling(void *arg)
 {
@@ -308,6 +317,7 @@ close_tiling(void *arg)
 	rb_cleanup_release_idle();
 }
 
+/* Samples both sides, cuts tiles and returns them as rows. */
 static Datum
 return_tiles_of_join(FunctionCallInfo fcinfo, const char *function, bool query)
 {
@@ -348,6 +358,7 @@ redblue_tiles_query(PG_FUNCTION_ARGS)
 
 /* ---- which tiles a row belongs to: arguments ---- */
 
+/* Reads the box of a row from two arguments, or raises an ERROR if it is not finite. */
 static void
 read_row_box_argument(FunctionCallInfo fcinfo, const char *function, rb_box *box)
 {
@@ -400,6 +411,10 @@ redblue_meets_tile(PG_FUNCTION_ARGS)
 
 /* ---- several tiles ---- */
 
+/*
+ * Reads an array of the corners of tiles. Returns the coordinates, and stores the number of points
+ * and their dimensions.
+ */
 static const double *
 read_tile_corners_argument(FunctionCallInfo fcinfo, const char *function, int argument,
 						   const char *name, int *n, int *dims)

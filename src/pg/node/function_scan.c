@@ -129,6 +129,7 @@ drop_run_of_scan(rb_scan *scan)
 	MemoryContextReset(scan->context);
 }
 
+/* Computes the arguments of the call in a context of their own, where they outlive the row. */
 static void
 compute_argument_values(rb_scan *scan)
 {
@@ -155,6 +156,7 @@ compute_argument_values(rb_scan *scan)
 	}
 }
 
+/* Opens a cursor on the join of the call, after computing the arguments if necessary. */
 static void
 open_run_of_scan(rb_scan *scan)
 {
@@ -261,6 +263,7 @@ begin_copy_to_scan_block(rb_scan *scan)
 	scan->next = 0;
 }
 
+/* Reads the next block of rows from the tuplestore. Returns false at its end. */
 static bool
 next_stored_block(rb_scan *scan)
 {
@@ -293,6 +296,7 @@ drop_tuplestore_of_scan(rb_scan *scan)
 	scan->store = NULL;
 }
 
+/* Gets the next block from the ring, the tuplestore or the join. Returns false after the last. */
 static bool
 get_next_block_of_scan(rb_scan *scan)
 {
@@ -372,6 +376,7 @@ next_row_without_block(rb_scan *scan, Datum *values)
 	return true;
 }
 
+/* Returns the next row of the scan, from a block or from a result without blocks. */
 static TupleTableSlot *
 next_row_of_scan(ScanState *node)
 {
@@ -486,6 +491,7 @@ read_requested_result(rb_scan *scan, const CustomScan *plan)
 	}
 }
 
+/* Begins the scan: checks the right to execute the function, and prepares its arguments. */
 static void
 begin_function_scan(CustomScanState *node, EState *estate, int eflags)
 {
@@ -528,6 +534,7 @@ stop_pump_of_scan(dsm_segment *segment, Datum arg)
 	scan->done = true;
 }
 
+/* Detaches the scan from the shared ring, and stops the pump before. */
 static void
 leave_shared_ring(rb_scan *scan)
 {
@@ -559,6 +566,7 @@ fill_shared_ring(rb_scan *scan, rb_pair_queue *share)
 	MemoryContextSwitchTo(old);
 }
 
+/* Initializes the ring in shared memory and fills it, if there may be workers. */
 static void
 initialize_shared_ring(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
 {
@@ -598,6 +606,10 @@ shutdown_function_scan(CustomScanState *node)
 
 /* ---- rescan and end ---- */
 
+/*
+ * Prepares the scan for another pass: reads the stored rows again if the arguments are the same,
+ * otherwise joins again.
+ */
 static void
 rescan_function_scan(CustomScanState *node)
 {
@@ -632,6 +644,7 @@ rescan_function_scan(CustomScanState *node)
 		scan->values = NULL;
 }
 
+/* Ends the scan and drops its rows and its run. */
 static void
 end_function_scan(CustomScanState *node)
 {
@@ -673,6 +686,7 @@ text_of_source_argument(rb_scan *scan, int side, List *deparse, ExplainState *es
 	return OidOutputFunctionCall(function, constant->constvalue);
 }
 
+/* Adds function, sides, backend and stages of the scan to EXPLAIN. */
 static void
 explain_function_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 {

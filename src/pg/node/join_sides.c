@@ -24,6 +24,7 @@ save_faulty_geometry(rb_join_side *s, rb_lie lie, struct varlena *bytes, const r
 	memcpy(s->faulty[lie], bytes, VARSIZE_ANY(bytes));
 }
 
+/* Decodes a geometry into the builder of its set, and saves it if it is faulty. */
 static void
 add_decoded_geometry(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_place *place,
 					 rb_geometry_info *info)
@@ -38,6 +39,7 @@ add_decoded_geometry(rb_join_side *s, rb_lie lie, struct varlena *bytes, const r
 		save_faulty_geometry(s, lie, bytes, place);
 }
 
+/* Notes the SRID of a geometry, and the first one that differs from those before. */
 static void
 note_srid_of_geometry(rb_join_side *s, int32 srid, const rb_join_place *place)
 {
@@ -82,6 +84,7 @@ is_flattened_by_dropping_z(uint32 type)
 		   type == RB_TYPE_MULTILINE || type == RB_TYPE_TRIANGLE || type == RB_TYPE_TIN;
 }
 
+/* Saves a geometry and its place, to be decoded later in the plane. */
 static void
 save_geometry_for_projection(rb_join_side *s, struct varlena *bytes, const rb_join_place *place)
 {
@@ -205,6 +208,7 @@ rb_join_side_row(const rb_join_side *s, uint64 row)
 	return text_of_geometry_place(s, &place);
 }
 
+/* Raises the ERROR about a faulty geometry that was saved, by decoding it again. */
 static void
 raise_faulty_geometry(rb_join_side *s, rb_lie lie)
 {

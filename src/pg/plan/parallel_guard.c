@@ -90,6 +90,7 @@ can_plan_node_run_sql(PlanState *node, void *context)
 		   planstate_tree_walker(node, can_plan_node_run_sql, context);
 }
 
+/* Starts the executor, and disables parallel mode if the plan calls a function that can run SQL. */
 static void
 disable_parallel_mode_at_start(QueryDesc *query, int eflags)
 {

@@ -146,6 +146,7 @@ size_of_table(Oid relid, double *rows, double *pages)
 	return true;
 }
 
+/* Adds a table among the arguments of a call to the sizes; usual sizes replace unknown ones. */
 static void
 add_table_size(sizes *s, Oid relid)
 {

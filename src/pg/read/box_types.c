@@ -64,6 +64,7 @@ rb_shape_of(Oid type, rb_kind kind)
 	return shape == RB_SHAPE_GEOMETRY || kind == RB_BOX3 ? shape : RB_SHAPE_NONE;
 }
 
+/* Reads the corners of a cube with two or three dimensions; of others, only their number. */
 static void
 read_cube_value(Datum value, rb_box_value *box)
 {

@@ -196,6 +196,7 @@ can_relation_have_indexes(Relation rel)
 	return kind == RELKIND_RELATION || kind == RELKIND_MATVIEW || kind == RELKIND_PARTITIONED_TABLE;
 }
 
+/* Returns the column numbers of the key of an index, without included columns. */
 static List *
 key_columns_of_index(Form_pg_index index)
 {

@@ -62,6 +62,9 @@ find_named_key_columns(const rb_keys *keys, TupleDesc desc, const rb_source *sou
 	return attnos;
 }
 
+/*
+ * Finds the functions that hash and compare a key column, or raises an ERROR if its type has none.
+ */
 static void
 find_key_column_type(rb_keys *keys, int i, const rb_source *source)
 {
@@ -122,6 +125,7 @@ fetch_whole_key_value(Datum value, Form_pg_attribute att)
 	return value;
 }
 
+/* Forms the key of a row as a tuple with the values of its key columns. */
 static MinimalTuple
 form_composite_key(const rb_keys *keys, TupleTableSlot *slot)
 {
@@ -135,6 +139,7 @@ form_composite_key(const rb_keys *keys, TupleTableSlot *slot)
 	return rb_form_minimal_tuple(keys->desc, values, nulls);
 }
 
+/* Appends a key to those stored and gives it the next number. */
 static rb_status
 append_composite_key(rb_keys *keys, MinimalTuple tuple, rb_memory *memory, rb_error *error)
 {
@@ -157,6 +162,7 @@ rb_keys_get(const rb_keys *keys, int64 number, TupleTableSlot *slot)
 
 /* ---- objects: finding equal keys ---- */
 
+/* Returns a hash of the key columns of a row. */
 static uint32
 hash_composite_key(rb_keys *keys, TupleTableSlot *slot)
 {
@@ -169,6 +175,7 @@ hash_composite_key(rb_keys *keys, TupleTableSlot *slot)
 	return hash * UINT32_C(0x9e3779b1);
 }
 
+/* Returns true if the key columns of a row equal the stored key of that number. */
 static bool
 is_composite_key(rb_keys *keys, uint32 number, TupleTableSlot *slot)
 {
@@ -203,6 +210,7 @@ grow_key_buckets(rb_keys *keys, rb_memory *memory, rb_error *error)
 	return RB_OK;
 }
 
+/* Finds the number of a row's key, or stores the key under a new number. */
 static rb_status
 find_or_add_composite_key(rb_keys *keys, TupleTableSlot *slot, rb_memory *memory, int64 *number,
 						  rb_error *error)

@@ -214,6 +214,7 @@ rb_raise_geometry(const rb_geometry_place *p, rb_geometry_fault fault, const rb_
 	pg_unreachable();
 }
 
+/* Raises the ERROR that a geometry could not be decoded, with its row and the reason. */
 pg_noreturn static void
 raise_decoding_fault(const rb_decoder *d, const rb_builder *b, rb_geometry_fault fault,
 					 const rb_geometry_info *info, const rb_error *error)
@@ -276,6 +277,7 @@ find_as_ewkb(rb_decoder *d)
 	return true;
 }
 
+/* Decodes a geometry through ST_AsEWKB, after checking its serialized form. */
 static rb_geometry_fault
 decode_through_ewkb(rb_decoder *d, rb_builder *b, struct varlena *value, rb_geometry_info *info,
 					rb_error *error)

@@ -149,6 +149,7 @@ begin_page_note(rb_heap *heap, BlockNumber block, int slice, int from, bool firs
 	return note;
 }
 
+/* Adds the rows and parts that were read since `start` to the note of a page. */
 static void
 end_page_note(rb_heap *heap, rb_page_note *note, const rb_row_tally *start, bool whole)
 {

@@ -134,6 +134,7 @@ rb_map_read(Relation rel, BlockNumber nblocks)
 	return map;
 }
 
+/* Sets or clears the all-visible bit of a page in the map. */
 static void
 set_bit_in_map(rb_map_page *map, BlockNumber block, bool on)
 {

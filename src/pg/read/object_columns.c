@@ -126,6 +126,7 @@ rb_source_argument(const rb_source *source, const char *what)
 	return source->keep ? what : psprintf("%s_%s", source->side, what);
 }
 
+/* Returns a hint that names a column as the id, in the call or in the query. */
 static char *
 suggest_naming_id(TupleDesc desc, const rb_source *source, AttrNumber attno)
 {
@@ -154,6 +155,7 @@ suggest_function_by_key(const rb_source *source, const char *columns)
 					quote_literal_cstr(columns));
 }
 
+/* Returns a hint to number the rows, in a view or in the query. */
 static char *
 suggest_numbering_rows(const rb_source *source)
 {
@@ -397,6 +399,7 @@ suggest_renaming_coordinates(TupleDesc desc, const rb_source *source)
 
 /* ---- errors about columns ---- */
 
+/* Returns the names of the coordinate columns of a kind, separated by spaces. */
 static char *
 list_coordinate_names(rb_kind kind)
 {
@@ -488,6 +491,7 @@ is_number_type(Oid type)
 	return is_id_type(type) || type == FLOAT4OID;
 }
 
+/* Raises an ERROR unless the column can be an id. */
 static void
 check_id_column(rb_column id, TupleDesc desc, const rb_source *source)
 {
@@ -506,6 +510,7 @@ check_id_column(rb_column id, TupleDesc desc, const rb_source *source)
 							   rb_source_argument(source, "geom"), quote_literal_cstr(name))));
 }
 
+/* Finds the id column, or the column of objects if one is named, and checks its type. */
 static void
 find_id_column(rb_columns *columns, TupleDesc desc, const rb_source *source)
 {
@@ -559,6 +564,7 @@ find_key_columns(rb_columns *columns, TupleDesc desc, const rb_source *source)
 	}
 }
 
+/* Raises the ERROR that a column is not a geometry. */
 static void
 refuse_geometry_column(const rb_source *source, TupleDesc desc, rb_column column)
 {

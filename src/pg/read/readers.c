@@ -158,6 +158,10 @@ queue_of_reading_worker(char *queues, int worker)
 
 /* ---- pieces ---- */
 
+/*
+ * Divides the pages of a table into pieces for the readers, or into slices if its rows are in
+ * TOAST.
+ */
 static void
 cut_table_into_pieces(rb_reading *reading, BlockNumber nblocks, BlockNumber toast_blocks,
 					  int workers)
@@ -231,6 +235,7 @@ typedef struct rb_reader
 	uint32 *ends; /* Buffer for the row ends of one message */
 } rb_reader;
 
+/* Sends a message with its rows through the queue, and notes if the leader is gone. */
 static void
 send_message_to_leader(rb_reader *r, const rb_message *message)
 {
@@ -282,6 +287,7 @@ send_rows_to_leader(rb_reader *r, rb_rest rest)
 	rb_receiver_begin_rows(r->heap.receiver);
 }
 
+/* Sends the rows read so far to the leader if the builder is full. */
 static bool
 send_rows_when_full(rb_heap *heap)
 {
@@ -298,6 +304,7 @@ name_or_null(const NameData *name)
 	return NameStr(*name)[0] == '\0' ? NULL : NameStr(*name);
 }
 
+/* Claims one piece after another, reads it and sends its rows to the leader. */
 static void
 read_claimed_pieces(rb_reader *r, rb_reading *reading)
 {
@@ -498,6 +505,7 @@ read_piece_ahead(rb_leader *l)
 	return true;
 }
 
+/* Initializes the builder for pieces that the leader reads ahead. */
 static void
 init_builder_for_ahead(rb_leader *l)
 {
@@ -584,6 +592,7 @@ advance_reading(rb_leader *l, uint32 *piece)
 	return poll_queues_of_workers(l) || read_piece_ahead(l);
 }
 
+/* Appends the rows of all pieces in order, and waits for the workers that read them. */
 static void
 read_pieces_in_order(rb_leader *l, ParallelContext *context)
 {

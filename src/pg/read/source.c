@@ -158,6 +158,7 @@ locate_error_in_query_text(void *arg)
 	errcontext("%s query of %s", check->source->side, check->source->function);
 }
 
+/* Raises the ERROR that the query of a side is not a single read-only SELECT. */
 static void
 refuse_writing_query(const query_check *check, int sqlstate, const char *detail)
 {

@@ -218,6 +218,7 @@ free_posts_of_dead_worker(void)
 	}
 }
 
+/* Opens the device if a session wants it, and publishes its state if that has changed. */
 static void
 publish_state_of_device(void)
 {
@@ -292,6 +293,7 @@ give_back_idle_memory(double idle_since)
 		(void) rb_memory_drop_idle();
 }
 
+/* Returns how long the main loop may wait for a latch, in milliseconds. */
 static long
 wait_ms_of_main_loop(double idle_since, bool leaving)
 {
@@ -310,6 +312,7 @@ wait_ms_of_main_loop(double idle_since, bool leaving)
 	return (long) Max(0, Min(left, 60000)) + 1;
 }
 
+/* Serves requests until shutdown, until no request came for the set time, or the device failed. */
 static void
 serve_posts_until_idle(void)
 {
