@@ -195,6 +195,7 @@ measure_free_device_memory(rb_device_run *run)
 	return RB_OK;
 }
 
+/* Joins with a queue of the device that was taken, within the memory limit or the free memory. */
 static rb_status
 join_on_taken_device(rb_device_run *run)
 {
@@ -243,6 +244,7 @@ report_device_full(rb_device_run *run)
 	return rb_fail(run->ctx, RB_DEVICE_FULL, run->need, run->free, text);
 }
 
+/* Takes a device, joins on it and gives it back; the entry point of the backend. */
 static rb_status
 run_join_on_device(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 {

@@ -82,6 +82,7 @@ position_in_warp_array(bool mine, uint32_t *n)
 	return at;
 }
 
+/* Reserves n elements at a counter for the warp, and returns the first of them to all lanes. */
 static __device__ __forceinline__ rb_count
 reserve_range_for_warp(uint32_t n, rb_count *counter)
 {
@@ -104,6 +105,7 @@ write_buffered_hits(const rb_pair *held, uint32_t n, rb_pair *to, rb_count *coun
 	__syncwarp();
 }
 
+/* Decides the predicate on a pair of objects, after testing the boxes of triangles. */
 template <rb_predicate PREDICATE>
 static __device__ __forceinline__ int
 decide_pair_of_objects(const rb_cells_args *args, const double *r, const double *b,
@@ -226,6 +228,7 @@ __launch_bounds__(THREADS, EXACT ? 1 : RB_FILTERS_RESIDENT)
 
 typedef void (*rb_decide_kernel)(rb_cells_args, double *);
 
+/* Returns the kernel that decides the predicate of the job. */
 static rb_decide_kernel
 kernel_of_predicate(const rb_cells_args *args)
 {

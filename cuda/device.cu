@@ -84,6 +84,7 @@ static CUresult (*context_set)(CUcontext);
 
 /* ---- finding devices ---- */
 
+/* Initializes the locks of all device slots. */
 static void
 init_device_slots(void)
 {
@@ -118,6 +119,7 @@ is_driver_of_this_process(void)
 	return rb_load(&driver_process) == getpid();
 }
 
+/* Finds a function of the driver by name and version. Returns false if it has none. */
 static bool
 find_driver_entry_point(const char *name, unsigned version, void *function)
 {
@@ -160,6 +162,7 @@ initialize_driver(char *text, size_t size)
 	return RB_OK;
 }
 
+/* Initializes the driver once in this process, or returns RB_NO_DEVICE and the reason. */
 static rb_status
 find_driver(char *text, size_t size)
 {
@@ -277,6 +280,7 @@ rb_device_warm(int device)
 
 /* ---- opening and closing; called by one thread at a time, without the lock ---- */
 
+/* Creates the memory pool of a device if it supports pools. Returns false on failure. */
 static bool
 make_memory_pool_of_device(rb_device *device)
 {
@@ -313,6 +317,7 @@ close_device(rb_device_slot *slot)
 	cudaGetLastError();
 }
 
+/* Creates the context and the memory pool of a device, or returns an error with the reason. */
 static rb_status
 open_device_context(rb_device_slot *slot, char *text, size_t size)
 {
@@ -380,6 +385,7 @@ trim_memory_of_device(rb_device_slot *slot)
 	pthread_mutex_lock(&slot->lock);
 }
 
+/* Waits until the slot changes or the given time has come. The caller holds the lock. */
 static void
 wait_for_slot_until(rb_device_slot *slot, double ms)
 {
@@ -390,6 +396,7 @@ wait_for_slot_until(rb_device_slot *slot, double ms)
 	pthread_cond_timedwait(&slot->changed, &slot->lock, &t);
 }
 
+/* Opens the device of a slot if a join wants it, and closes it after a time without joins. */
 static void *
 run_keeper_thread(void *arg)
 {
@@ -562,6 +569,7 @@ borrow_device(int device)
 	return &slot->device;
 }
 
+/* Ends the use of a device by a join, and leaves closing it to the keeper thread. */
 static void
 return_device(rb_device *device)
 {

@@ -343,6 +343,7 @@ typedef struct rb_estimate
 
 /* ---- the plan of a node ---- */
 
+/* Estimates number and mean extents of a side's objects in a node from its sample. */
 static __device__ void
 estimate_of_node_side(const rb_node *node, int side, bool self, rb_estimate *e)
 {
@@ -362,6 +363,7 @@ incidences_of_node_side(const rb_estimate *e, float x, float y, float z)
 		   (1 + x * (m[0] + y * (m[3] + z * m[6])) + y * (m[1] + z * m[5]) + z * (m[2] + x * m[4]));
 }
 
+/* Returns the estimated cost of a grid of x by y by z cells, in box tests. */
 static __device__ __forceinline__ float
 cost_of_node_plan(const rb_estimate e[2], float x, float y, float z, float incidence_cost)
 {

@@ -29,6 +29,7 @@ static struct
 } driver;
 static pthread_once_t driver_once = PTHREAD_ONCE_INIT;
 
+/* Finds a function of the driver for virtual memory. Returns false if it has none. */
 static bool
 find_arena_driver_function(const char *name, void *function)
 {
@@ -42,6 +43,7 @@ find_arena_driver_function(const char *name, void *function)
 	return false;
 }
 
+/* Finds all functions of the driver that arrays growing in place need. */
 static void
 find_arena_driver_functions(void)
 {
@@ -56,6 +58,7 @@ find_arena_driver_functions(void)
 		find_arena_driver_function("cuMemSetAccess", &driver.access);
 }
 
+/* Returns the properties of memory on the device of the run. */
 static CUmemAllocationProp
 properties_of_arena_memory(const rb_device_run *run)
 {

@@ -384,6 +384,7 @@ rb_team_cells(rb_cavity_team<WARPS> *team, const rb_cells *m, rb_exact_env *env,
 	return RB_READY;
 }
 
+/* Grows the cavity of a candidate by a team of threads, and returns the verdict. */
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
 rb_team_grow(rb_cavity_team<WARPS> *team, const rb_cells *m, rb_exact_env *env,
@@ -534,6 +535,7 @@ typedef struct rb_warp_room
 	uint8_t rims[RB_ROOM_CELLS];
 } rb_warp_room;
 
+/* Returns the small workspace of a warp in shared memory, with an empty table. */
 static __device__ __forceinline__ rb_workspace
 rb_warp_small(const rb_cavity_team<1> *team, rb_warp_room *of)
 {

@@ -25,6 +25,7 @@ typedef struct sign_worker
 	const rb_refine_signs *asked;
 } sign_worker;
 
+/* Returns true if two sign queries have the same points, bit by bit. */
 static __device__ __forceinline__ bool
 are_query_points_same(const rb_refine_query *q, const rb_refine_query *r)
 {
@@ -36,6 +37,10 @@ are_query_points_same(const rb_refine_query *q, const rb_refine_query *r)
 	return true;
 }
 
+/*
+ * Returns the sign that the host has computed for these points, or asks for it and returns
+ * RB_UNSURE.
+ */
 static __device__ int
 rb_device_asks(rb_exact_env *env, const double *a, const double *b, const double *c,
 			   const double *d, const double *e)
@@ -87,6 +92,7 @@ rb_refine_exact_teams(void)
 	return EXACT_WARPS / LARGE_WARPS;
 }
 
+/* Returns the state of a thread for exact signs, with its part of the expansion memory. */
 static __device__ __forceinline__ sign_worker
 begin_sign_worker(const rb_refine_args *a, uint32_t worker)
 {

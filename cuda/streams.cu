@@ -55,6 +55,9 @@ rb_kernel_load(rb_device_run *run, const void *kernel)
 
 /* ---- queues ---- */
 
+/*
+ * Destroys the streams, events and buffers of a queue, as far as they were created, and frees it.
+ */
 static void
 destroy_device_queue(rb_device_queue *queue)
 {
@@ -85,6 +88,7 @@ destroy_device_queue(rb_device_queue *queue)
 	free(queue);
 }
 
+/* Creates the streams, events and buffers of a queue. */
 static rb_status
 create_parts_of_device_queue(rb_device_run *run, rb_device_queue *queue)
 {
@@ -284,6 +288,7 @@ rb_sync(rb_device_run *run)
 
 /* ---- to the device ---- */
 
+/* Returns true if the driver can copy from or to this host memory directly. */
 static bool
 is_host_memory_pinned(const void *p)
 {
@@ -324,6 +329,7 @@ open_copying_team(rb_device_run *run, size_t bytes, size_t grain, rb_thread **te
 	return rb_team_open(run->ctx, bytes < 4 * grain ? 1 : threads, team);
 }
 
+/* Uploads bytes in pieces through the pinned buffers of the queue, with several threads. */
 static rb_status
 upload_through_pinned_slots(rb_device_run *run, rb_thread *me, void *to, const void *from,
 							size_t bytes)
@@ -412,6 +418,7 @@ typedef struct rb_fetched
 	char *to;
 } rb_fetched;
 
+/* Copies a piece of downloaded bytes to its place on the host. */
 static rb_status
 store_fetched_bytes(rb_device_run *run, void *arg, const void *bytes, size_t n)
 {

@@ -95,6 +95,7 @@ store_face_in_tile(rb_tiles<NEAR> *t, int side, uint32_t slot, const rb_face_f *
 	t->plane[side][slot] = make_float4(f->n[0], f->n[1], f->n[2], f->d);
 }
 
+/* Loads the face in a slot of a tile from shared memory. */
 template <bool NEAR>
 static __device__ __forceinline__ void
 load_face_from_tile(const rb_tiles<NEAR> *t, int side, uint32_t slot, rb_face_f *f)
@@ -374,6 +375,7 @@ overlaps_of_triangle_strip(const uint4 *blue, const rb_kdop *red)
 	return overlap;
 }
 
+/* Returns the sum over the lanes before this one, and the sum over all lanes in *all. */
 static __device__ __forceinline__ uint32_t
 sum_before_lane(uint32_t mine, uint32_t *all)
 {
@@ -567,6 +569,7 @@ typedef struct rb_cells_kernel
 	size_t bytes; /* Bytes of shared memory */
 } rb_cells_kernel;
 
+/* Returns the kernel for triangles and the bytes of its shared memory. */
 static rb_cells_kernel
 kernel_of_triangle_join(const rb_cells_args *args)
 {

@@ -145,6 +145,7 @@ frame_of_work_item(const rb_node *node, rb_count cell, rb_frame *frame)
 	rb_frame_of_cell(frame, node->lo, node->hi, n, at);
 }
 
+/* Makes a crowded cell a node of the next level, with the chunks of its objects. */
 static __device__ void
 build_node_of_crowded_cell(const rb_node *parent, rb_count cell, rb_count start, uint32_t r,
 						   uint32_t b, bool self, rb_node *nodes, rb_node_chunk *chunks,
