@@ -53,7 +53,7 @@ typedef struct rb_box_tiles
 	uint2 waiting[WARPS][WAITING];   /* Pairs whose doubles must be compared */
 	uint32_t scan[WARPS];
 	rb_count at; /* Position of the item's output */
-	rb_taken taken;
+	rb_claimed_items claimed;
 	/* Used unless pairs are only counted */
 	uint32_t bits[TILE][WORDS]; /* For each red box, a bit set of the blue boxes it overlaps */
 	/* Used only for records */
@@ -368,7 +368,7 @@ write_pairs_of_boxes(const rb_cells_args *args, rb_box_tiles *t, bool same, uint
 	if (threadIdx.x == 0)
 	{
 		t->at = atomicAdd(MODE == PAIRS ? &tally->hits : &tally->float_undecided, (rb_count) all);
-		t->taken.made += all;
+		t->claimed.made += all;
 	}
 	__syncthreads();
 	to = (MODE == PAIRS ? args->pool.hits : args->pool.undecided) + t->at + before;
@@ -460,7 +460,7 @@ write_record_of_boxes(const rb_cells_args *args, rb_box_tiles *t, bool same, uin
 		rb_record *record = (rb_record *) (args->pool.records + at);
 
 		t->at = at;
-		t->taken.made += size;
+		t->claimed.made += size;
 		record->bytes = size;
 		record->pairs = all;
 		record->red = (uint16_t) nr;
@@ -540,11 +540,11 @@ __launch_bounds__(THREADS, RB_BOXES_BLOCKS)
 		rb_count number, end;
 
 		if (threadIdx.x == 0)
-			take_next_items(&args, &t->taken, args.reserve, first);
+			claim_next_items(&args, &t->claimed, args.reserve, first);
 		first = false;
 		__syncthreads();
-		number = t->taken.number;
-		end = t->taken.end;
+		number = t->claimed.number;
+		end = t->claimed.end;
 		if (number >= args.nitems)
 			break;
 		for (; number < end; number++)

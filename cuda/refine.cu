@@ -211,17 +211,17 @@ clear_cached_signs(refine_rounds *s)
 	return RB_OK;
 }
 
-typedef struct answering
+typedef struct sign_computing
 {
 	const rb_refine_query *q;
 	int8_t *answers;
-} answering;
+} sign_computing;
 
 /* Computes the exact signs of a range of queries by GMP. */
 static void
 compute_queried_signs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	const answering *all = (const answering *) arg;
+	const sign_computing *all = (const sign_computing *) arg;
 
 	(void) me;
 	for (uint64_t k = from; k < to; k++)
@@ -238,7 +238,7 @@ compute_queried_signs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to
 static rb_status
 compute_queried_signs(refine_rounds *s, const rb_refine_query *q, int8_t *answers, uint32_t n)
 {
-	answering all = {q, answers};
+	sign_computing all = {q, answers};
 
 	if (n <= 2 * ANSWERS_AT_ONCE)
 	{

@@ -58,7 +58,7 @@ template <bool NEAR> struct rb_tiles
 	uint16_t found[RB_CELLS_WARPS][BUFFERS];
 	rb_reach_f reach;
 	rb_item item;
-	rb_taken taken;
+	rb_claimed_items claimed;
 };
 
 /* Result type of a pair; each type has a buffer of its own */
@@ -508,10 +508,10 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 		__syncthreads();
 		if (threadIdx.x == 0)
 		{
-			take_next_items(&args, &t->taken, RB_ITEM_PAIRS, first);
-			if (t->taken.number < args.nitems)
+			claim_next_items(&args, &t->claimed, RB_ITEM_PAIRS, first);
+			if (t->claimed.number < args.nitems)
 			{
-				t->item = args.items[t->taken.number];
+				t->item = args.items[t->claimed.number];
 				if (NEAR)
 				{
 					rb_frame_even(&t->item.frame);
@@ -521,9 +521,9 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 		}
 		first = false;
 		__syncthreads();
-		if (t->taken.number >= args.nitems)
+		if (t->claimed.number >= args.nitems)
 			break;
-		w.timed = t->taken.number % SAMPLED == 0;
+		w.timed = t->claimed.number % SAMPLED == 0;
 		w.float_clocks = w.candidates = w.hits = 0;
 		began = (uint32_t) clock();
 		load_triangle_tile<NEAR>(t, 0, &args.side[0], args.entry[0] + t->item.red,
@@ -544,7 +544,7 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 			float_clocks += w.float_clocks;
 		}
 		if ((threadIdx.x & 31) == 0 && w.made > 0)
-			atomicAdd(&t->taken.made, w.made);
+			atomicAdd(&t->claimed.made, w.made);
 		w.made = 0;
 	}
 	if ((threadIdx.x & 31) == 0)

@@ -14,19 +14,19 @@
 #include "cuda.cuh"
 
 /* Work items of a block, in shared memory */
-typedef struct rb_taken
+typedef struct rb_claimed_items
 {
 	rb_count number; /* Index of the next item; nitems or more if no item is left */
-	rb_count end;    /* End of the range of items taken */
+	rb_count end;    /* End of the range of claimed items */
 	uint32_t made;   /* Amount of the reservation that was used */
-} rb_taken;
+} rb_claimed_items;
 
 /*
- * Takes the next items, if any are left; called by thread 0. While the block works, it holds a
+ * Claims the next items, if any are left; called by thread 0. While the block works, it holds a
  * reservation of `reserve` for each item.
  */
 static __device__ void
-take_next_items(const rb_cells_args *args, rb_taken *t, rb_count reserve, bool first)
+claim_next_items(const rb_cells_args *args, rb_claimed_items *t, rb_count reserve, bool first)
 {
 	rb_launch_tally *tally = args->pool.tally;
 	const rb_count more = first ? reserve * args->batch : t->made;

@@ -67,7 +67,7 @@ struct rb_stream
 	rb_context *ctx;
 	const rb_backend *backend;
 	rb_job job;
-	rb_aggregate answers;
+	rb_aggregate aggregate;
 	rb_unique unique;
 	rb_rays rays;       /* RB_RAY_PARITY: rays that replace the points */
 	rb_in_tile in_tile; /* Valid if the job has a tile */
@@ -82,7 +82,7 @@ struct rb_stream
 	bool tiled;
 
 	pthread_mutex_t lock;
-	pthread_cond_t can_take; /* The oldest slot became ready, or the join ended */
+	pthread_cond_t can_read; /* The oldest slot became ready, or the join ended */
 	pthread_cond_t can_put;  /* A slot became free, or the stream is closing */
 	int64_t *ids;            /* Columns of all slots */
 	size_t words;            /* Payload words per pair */
@@ -161,7 +161,7 @@ note_pairs_written_to_slot(rb_stream *s, slot *to, size_t n)
 	pthread_mutex_lock(&s->lock);
 	to->written += n;
 	if (is_oldest_slot_ready(s))
-		pthread_cond_signal(&s->can_take);
+		pthread_cond_signal(&s->can_read);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -246,7 +246,7 @@ emit_row_pairs(rb_stream *s, const rb_pair *rows, const uint64_t *payload, size_
 	if (s->job.answer == RB_PAIRS)
 		status = push_row_pairs_to_ring(s, rows, payload, n);
 	else
-		status = rb_aggregate_add(&s->answers, rows, n);
+		status = rb_aggregate_add(&s->aggregate, rows, n);
 	if (status == RB_OK)
 		rb_add(&s->emitted, n);
 	return status;
@@ -258,12 +258,12 @@ emit_row_pairs(rb_stream *s, const rb_pair *rows, const uint64_t *payload, size_
  */
 static rb_status
 make_row_pairs(rb_stream *s, const rb_pair *parts, const uint64_t *payload, size_t n, rb_pair *rows,
-			   uint64_t *rows_told, size_t *kept)
+			   uint64_t *row_payload, size_t *kept)
 {
 	rb_status status;
 
 	pthread_mutex_lock(&s->unique_lock);
-	status = rb_unique_rows(&s->unique, parts, payload, n, rows, rows_told, kept);
+	status = rb_unique_rows(&s->unique, parts, payload, n, rows, row_payload, kept);
 	pthread_mutex_unlock(&s->unique_lock);
 	return status;
 }
@@ -332,7 +332,7 @@ receive_part_pairs_with_payload(void *user, const rb_pair *pairs, size_t n)
 	while (n > 0)
 	{
 		rb_pair parts[UNIQUE_PAIRS], rows[UNIQUE_PAIRS];
-		uint64_t payload[UNIQUE_PAIRS], rows_told[UNIQUE_PAIRS];
+		uint64_t payload[UNIQUE_PAIRS], row_payload[UNIQUE_PAIRS];
 		size_t taken = n < UNIQUE_PAIRS ? n : UNIQUE_PAIRS;
 		size_t kept = 0, good = 0;
 
@@ -349,8 +349,8 @@ receive_part_pairs_with_payload(void *user, const rb_pair *pairs, size_t n)
 			RB_TRY(compute_pair_distances(s, parts, good, payload));
 		if (s->unique.needed)
 		{
-			RB_TRY(make_row_pairs(s, parts, payload, good, rows, rows_told, &kept));
-			RB_TRY(emit_row_pairs(s, rows, rows_told, kept));
+			RB_TRY(make_row_pairs(s, parts, payload, good, rows, row_payload, &kept));
+			RB_TRY(emit_row_pairs(s, rows, row_payload, kept));
 		}
 		else
 			RB_TRY(emit_row_pairs(s, parts, payload, good));
@@ -385,7 +385,7 @@ receive_pairs_of_parts(void *user, const rb_pair *pairs, size_t n)
 	/* Marking is idempotent, so duplicates need not be removed. */
 	if (s->job.answer == RB_HITS)
 	{
-		rb_aggregate_mark(&s->answers, pairs, n);
+		rb_aggregate_mark(&s->aggregate, pairs, n);
 		return rb_should_stop(s->ctx) ? RB_STOPPED : RB_OK;
 	}
 	if (!s->unique.needed)
@@ -511,7 +511,7 @@ receive_words_of_aggregate(void *user, const uint32_t *words, size_t first, size
 {
 	rb_stream *s = user;
 
-	rb_aggregate_add_words(&s->answers, words, first, n);
+	rb_aggregate_add_words(&s->aggregate, words, first, n);
 	return rb_should_stop(s->ctx) ? RB_STOPPED : RB_OK;
 }
 
@@ -560,13 +560,13 @@ run_join_of_stream(rb_stream *s)
 	RB_TRY(materialize_job_coordinates(s));
 	RB_TRY(prepare_tile_of_stream(s));
 	RB_TRY(prepare_rays_of_points(s));
-	RB_TRY(rb_aggregate_begin(&s->answers));
+	RB_TRY(rb_aggregate_begin(&s->aggregate));
 	if (s->tiled)
 		sink.put = receive_row_pairs_in_tile;
 	if (!s->tiled && (s->job.answer == RB_COUNTS || s->job.answer == RB_HITS))
 		sink.put_words = receive_words_of_aggregate;
 	if (!s->tiled && s->job.answer == RB_HITS)
-		sink.marks = s->answers.word;
+		sink.marks = s->aggregate.word;
 	sink.again = s->job.answer == RB_HITS && !rb_predicate_has_payload(s->job.predicate);
 	if (is_composed_job(&s->job))
 		status = join_by_composition(s);
@@ -576,10 +576,10 @@ run_join_of_stream(rb_stream *s)
 	if (status == RB_OK)
 		status = emit_merged_row_pairs(s);
 	if (status == RB_OK)
-		status = rb_aggregate_end(&s->answers);
-	s->emitted += rb_aggregate_added(&s->answers);
+		status = rb_aggregate_end(&s->aggregate);
+	s->emitted += rb_aggregate_added(&s->aggregate);
 	if (status == RB_OK && s->job.answer == RB_HITS)
-		s->emitted = rb_aggregate_marked(&s->answers);
+		s->emitted = rb_aggregate_marked(&s->aggregate);
 	return status;
 }
 
@@ -601,7 +601,7 @@ run_producer_thread(void *arg)
 	s->status = status;
 	s->ctx->stats.stage[RB_STAGE_EMIT].count = s->emitted;
 	s->ended = true;
-	pthread_cond_signal(&s->can_take);
+	pthread_cond_signal(&s->can_read);
 	pthread_mutex_unlock(&s->lock);
 	return NULL;
 }
@@ -655,12 +655,12 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 	rb_set_hold(s->job.red);
 	rb_set_hold(s->job.blue);
 	rb_unique_init(&s->unique, ctx, &s->job);
-	status = rb_aggregate_init(&s->answers, ctx, &s->job);
+	status = rb_aggregate_init(&s->aggregate, ctx, &s->job);
 	if (status == RB_OK)
 		status = make_slots_of_stream(s);
 	if (status != RB_OK)
 	{
-		rb_aggregate_free(&s->answers);
+		rb_aggregate_free(&s->aggregate);
 		rb_set_release(&s->job.red);
 		rb_set_release(&s->job.blue);
 		RB_FREE(ctx->memory, s);
@@ -670,7 +670,7 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 	pthread_mutex_init(&s->unique_lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->can_take, &attr);
+	pthread_cond_init(&s->can_read, &attr);
 	pthread_cond_init(&s->can_put, &attr);
 	pthread_condattr_destroy(&attr);
 
@@ -696,7 +696,7 @@ wait_for_oldest_slot(rb_stream *s, int wait_ms)
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	while (!is_oldest_slot_ready(s) && !s->ended)
-		if (pthread_cond_timedwait(&s->can_take, &s->lock, &until) == ETIMEDOUT)
+		if (pthread_cond_timedwait(&s->can_read, &s->lock, &until) == ETIMEDOUT)
 			break;
 	/* If no slot is full, return the partial one once its writers have finished. */
 	if (s->tail == s->head && slot_of_stream(s, s->tail)->given > 0 &&
@@ -737,13 +737,13 @@ rb_stream_next(rb_stream *s, int wait_ms, rb_block *block)
 const uint32_t *
 rb_stream_words(const rb_stream *s)
 {
-	return s->answers.word;
+	return s->aggregate.word;
 }
 
 bool
 rb_stream_groups(const rb_stream *s, rb_groups *groups)
 {
-	const rb_grouped *made = &s->answers.groups;
+	const rb_grouped *made = &s->aggregate.groups;
 
 	*groups = (rb_groups){made->start, made->member, made->n};
 	return made->start != NULL;
@@ -767,12 +767,12 @@ rb_stream_close(rb_stream *s)
 		pthread_mutex_unlock(&s->lock);
 		pthread_join(s->thread, NULL);
 	}
-	pthread_cond_destroy(&s->can_take);
+	pthread_cond_destroy(&s->can_read);
 	pthread_cond_destroy(&s->can_put);
 	pthread_mutex_destroy(&s->lock);
 	pthread_mutex_destroy(&s->unique_lock);
 	rb_unique_free(&s->unique);
-	rb_aggregate_free(&s->answers);
+	rb_aggregate_free(&s->aggregate);
 	rb_set_release(&s->job.red);
 	rb_set_release(&s->job.blue);
 	rb_rays_free(ctx, &s->rays);

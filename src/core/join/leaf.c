@@ -85,7 +85,7 @@ struct rb_leaf
 	bool faces;     /* true if both sides are triangles: all vector stages apply */
 	bool part;      /* true for a distance of triangles: the vector stages for distances apply */
 	/* true in a self join in which the rows of the parts decide whether a pair counts */
-	bool rows_tell;
+	bool compares_rows;
 	bool red_only;   /* true for RB_HITS of red: a matched red object needs no further tests */
 	bool small;      /* true if a float stage precedes the double stages */
 	bool slabs;      /* true if a k-DOP test precedes the float stage when there are many pairs */
@@ -152,8 +152,8 @@ rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_leaf 
 	w->part = rb_faces_part(job->predicate, red, blue);
 	w->small = w->faces && (~ctx->filters & (RB_FILTER_FLOAT | RB_FILTER_SIGNS)) == 0;
 	w->round = sink->marks != NULL ? HITS_PAIRS : PAIRS;
-	w->rows_tell = job->blue == NULL && job->red->row_of != NULL;
-	w->slabs = w->small && !w->rows_tell; /* pairs that do not count are not candidates */
+	w->compares_rows = job->blue == NULL && job->red->row_of != NULL;
+	w->slabs = w->small && !w->compares_rows; /* pairs that do not count are not candidates */
 	w->stars = w->faces && job->predicate == RB_SELF_INTERSECT && job->blue == NULL;
 	w->red_only = sink->marks != NULL && job->blue != NULL && job->of == RB_OF_RED;
 	for (int a = 0; a < 3; a++)
@@ -236,7 +236,7 @@ fill_leaf_tile(rb_tile *tile, const rb_leaf *w, const rb_set *o, rb_list list, d
 	{
 		tile->index[i] = list.entry[i] & RB_INDEX_MASK;
 		tile->starts[i] = (uint8_t) (list.entry[i] >> RB_INDEX_BITS);
-		if (w->rows_tell)
+		if (w->compares_rows)
 			tile->row[i] = o->row_of[tile->index[i]];
 		for (int a = 0; a < 4; a++) /* four iterations make one vector operation */
 		{
@@ -392,7 +392,7 @@ is_leaf_pair_wanted(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, u
 
 	if (w->directions && (red->owner[r] | blue->owner[b]) != 7)
 		return false;
-	return !w->rows_tell || (red->row[r] == blue->row[b]) == w->job->within_rows;
+	return !w->compares_rows || (red->row[r] == blue->row[b]) == w->job->within_rows;
 }
 
 /* Returns the numbers of the two objects in their sets, in a self join the smaller one first. */
@@ -553,7 +553,7 @@ decide_leaf_candidates(rb_leaf *w, rb_tile *red, rb_tile *blue)
 
 	charge_leaf_stage_time(w, RB_STAGE_CANDIDATES);
 	w->npairs = w->dropped = 0;
-	if (w->rows_tell || w->directions || w->sink->marks != NULL)
+	if (w->compares_rows || w->directions || w->sink->marks != NULL)
 	{
 		uint32_t k = 0;
 

@@ -144,7 +144,8 @@ held_cache_bytes(const rb_cache *cache, const rb_set *set)
 
 	for (const cache_entry *k = cache->first; k != NULL; k = k->next)
 	{
-		uint64_t taken = rb_set_taken(k->pub.set) + rb_block_bytes(k->pub.card) + rb_block_bytes(k);
+		uint64_t taken =
+			rb_set_block_bytes(k->pub.set) + rb_block_bytes(k->pub.card) + rb_block_bytes(k);
 
 		if (is_eviction_useful(k, set))
 			bytes -= taken < bytes ? taken : bytes;
@@ -207,7 +208,7 @@ rb_cache_put(rb_cache *cache, const void *key, size_t key_size, const rb_set *se
 	rb_cache_entry *old = rb_cache_find(cache, key, key_size);
 	const uint64_t hits = old != NULL ? old->hits : 0;
 	const uint64_t need =
-		bytes > limit ? bytes : rb_set_taken(set) + card_size + held_cache_bytes(cache, set);
+		bytes > limit ? bytes : rb_set_block_bytes(set) + card_size + held_cache_bytes(cache, set);
 	cache_entry *k = NULL;
 	rb_status status;
 

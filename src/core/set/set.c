@@ -92,7 +92,7 @@ rb_set_bytes(const rb_set *set)
 }
 
 uint64_t
-rb_set_taken(const rb_set *set)
+rb_set_block_bytes(const rb_set *set)
 {
 	return rb_block_bytes(set->coords) + rb_block_bytes(set->row_of) + rb_block_bytes(set->ids) +
 		   rb_block_bytes(set->faces) + rb_block_bytes(set->face_of) + rb_block_bytes(set->owner);

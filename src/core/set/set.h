@@ -69,7 +69,7 @@ extern uint32_t rb_set_holders(const rb_set *set);
 /*
  * Returns the bytes charged for the blocks of a set, which must not be an unmaterialized delta set.
  */
-extern uint64_t rb_set_taken(const rb_set *set);
+extern uint64_t rb_set_block_bytes(const rb_set *set);
 
 /* Returns the bytes of the coordinates, materialized or not. */
 extern uint64_t rb_coords_bytes(const rb_set *set);

@@ -193,8 +193,8 @@ open_counts_in_memory(rb_cursor *rows, rb_job *job)
 }
 
 /*
- * Writes the results of up to RB_SAID rows. No other work is done for each of possibly millions of
- * rows, so the loop avoids unpredictable branches.
+ * Writes the results of up to RB_BLOCK_ROWS rows. No other work is done for each of possibly
+ * millions of rows, so the loop avoids unpredictable branches.
  */
 static size_t
 write_results_of_rows(rb_cursor *rows, uint32 from, uint32 to)
@@ -203,16 +203,16 @@ write_results_of_rows(rb_cursor *rows, uint32 from, uint32 to)
 
 	for (uint32 row = from; row < to; row++)
 	{
-		const uint64 said = result_of_row(rows, row);
+		const uint64 value = result_of_row(rows, row);
 
 		rows->id[n] = rb_id_of(rows->side, row);
-		rows->said[n] = (int64) said;
-		n += said != 0;
+		rows->value[n] = (int64) value;
+		n += value != 0;
 	}
 	return n;
 }
 
-/* Writes the results of up to RB_SAID rows, each id once. */
+/* Writes the results of up to RB_BLOCK_ROWS rows, each id once. */
 static size_t
 write_results_of_ids(rb_cursor *rows, uint32 from, uint32 to)
 {
@@ -222,7 +222,7 @@ write_results_of_ids(rb_cursor *rows, uint32 from, uint32 to)
 		if (is_first_row_of_id(rows, row) && rows->sum[rows->number[row]] != 0)
 		{
 			rows->id[n] = rb_id_of(rows->side, row);
-			rows->said[n++] = (int64) rows->sum[rows->number[row]];
+			rows->value[n++] = (int64) rows->sum[rows->number[row]];
 		}
 	return n;
 }
@@ -231,13 +231,13 @@ write_results_of_ids(rb_cursor *rows, uint32 from, uint32 to)
 static bool
 next_block_of_counts(rb_cursor *rows, rb_block *block)
 {
-	*block = (rb_block){.red = rows->id, .blue = rows->said};
+	*block = (rb_block){.red = rows->id, .blue = rows->value};
 	while (block->n == 0 && rows->row < rows->side->nrows)
 	{
 		const uint32 from = rows->row;
 
 		CHECK_FOR_INTERRUPTS();
-		rows->row += Min(rows->side->nrows - from, RB_SAID);
+		rows->row += Min(rows->side->nrows - from, RB_BLOCK_ROWS);
 		block->n = rows->sum == NULL ? write_results_of_rows(rows, from, rows->row)
 									 : write_results_of_ids(rows, from, rows->row);
 	}
@@ -771,9 +771,9 @@ next_sorted_counts(rb_cursor *rows, rb_block *block)
 {
 	uint64 n;
 
-	*block = (rb_block){.red = rows->id, .blue = rows->said};
-	while (block->n < RB_SAID && next_run_of_sorted_pairs(rows, &rows->id[block->n], &n))
-		rows->said[block->n++] = (int64) (rows->result == RB_RESULT_HITS ? 1 : n);
+	*block = (rb_block){.red = rows->id, .blue = rows->value};
+	while (block->n < RB_BLOCK_ROWS && next_run_of_sorted_pairs(rows, &rows->id[block->n], &n))
+		rows->value[block->n++] = (int64) (rows->result == RB_RESULT_HITS ? 1 : n);
 	return block->n > 0;
 }
 

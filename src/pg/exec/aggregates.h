@@ -13,7 +13,7 @@
 
 #include "utils/array.h"
 
-#define RB_SAID 1024 /* Number of rows per output block */
+#define RB_BLOCK_ROWS 1024 /* Number of rows per output block */
 
 struct rb_cursor
 {
@@ -28,10 +28,10 @@ struct rb_cursor
 	uint32 seen; /* Number of distinct ids seen so far */
 	uint32 row;  /* Next row */
 
-	const uint32_t *word; /* Counts or marks computed by the core */
-	uint64_t *sum;        /* Sum of the counts of all rows of each id, if rows are numbered */
-	int64 id[RB_SAID];    /* Ids of the output block */
-	int64 said[RB_SAID];  /* Values of the output block */
+	const uint32_t *word;       /* Counts or marks computed by the core */
+	uint64_t *sum;              /* Sum of the counts of all rows of each id, if rows are numbered */
+	int64 id[RB_BLOCK_ROWS];    /* Ids of the output block */
+	int64 value[RB_BLOCK_ROWS]; /* Values of the output block */
 
 	/* Grouped pairs of the rows from `base` on, or of numbered ids */
 	rb_groups groups;

@@ -247,7 +247,8 @@ extern void rb_placement_init(rb_placement *placement, const char *function, Mem
 
 /*
  * Return true if the worker should run a join of `parts` parts, or refine a mesh that will have
- * about `tets` tetrahedra. Otherwise placement->note says why not, or is "" if the CPU was requested.
+ * about `tets` tetrahedra. Otherwise placement->note says why not, or is "" if the CPU was
+ * requested.
  */
 extern bool rb_placement_wants_join(rb_placement *placement, uint64 parts);
 extern bool rb_placement_wants_refinement(rb_placement *placement, uint64 tets, int threads);
@@ -334,13 +335,13 @@ typedef struct rb_join_run
 	rb_placement placement;
 	struct rb_progress_entry *progress;
 	/* Stops the thread that reads its blocks before it is closed, or NULL */
-	void (*stop_taker)(void *);
-	void *taker;
+	void (*stop_reader)(void *);
+	void *reader;
 	uint64 parts;                    /* Parts of both sides */
 	uint64 skipped;                  /* Rows without parts, of both sides */
 	uint64 need;                     /* Estimated need in bytes, known when the sides are read */
 	struct rb_refused_rows *refused; /* RB_VALIDITY: rows that could not be read, NULL if none */
-	bool left_out_told;              /* Set by rb_run_report_skipped */
+	bool left_out_reported;          /* Set by rb_run_report_skipped */
 	double emit_ms;                  /* Time spent converting pairs to rows, in ms */
 } rb_join_run;
 

@@ -648,9 +648,9 @@ void
 rb_run_close(rb_join_run *run)
 {
 	rb_cleanup_unregister(&run->open);
-	if (run->stop_taker != NULL)
-		run->stop_taker(run->taker);
-	run->stop_taker = NULL;
+	if (run->stop_reader != NULL)
+		run->stop_reader(run->reader);
+	run->stop_reader = NULL;
 	rb_placement_stop(&run->placement);
 	rb_progress_end(&run->progress);
 	if (run->memory != NULL)

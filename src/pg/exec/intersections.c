@@ -133,8 +133,8 @@ prepare_shapes_of_join(rb_cursor *rows, MemoryContext context)
 
 	rows->of_parts = true;
 	rows->shaping = s;
-	run->stop_taker = stop_intersection_work;
-	run->taker = s;
+	run->stop_reader = stop_intersection_work;
+	run->reader = s;
 	for (int i = 0; i < 2; i++)
 	{
 		rb_run_need_rows(run, i);

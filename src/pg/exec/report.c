@@ -443,9 +443,9 @@ rb_run_report_skipped(rb_join_run *run)
 	rb_reasons all;
 	StringInfoData text;
 
-	if (run->left_out_told || !run->call.skip_bad || !rb_setting_skip_notice)
+	if (run->left_out_reported || !run->call.skip_bad || !rb_setting_skip_notice)
 		return;
-	run->left_out_told = true;
+	run->left_out_reported = true;
 	memset(&all, 0, sizeof all);
 	initStringInfo(&text);
 	for (int i = 0; i < sides; i++)

@@ -29,8 +29,8 @@ struct rb_spool
 	uint64 n, cap;
 	BufFile *file;
 	uint64 end; /* End of the file, in bytes */
-	char *taken;
-	Size taken_cap;
+	char *buffer;
+	Size buffer_cap;
 };
 
 rb_spool *
@@ -107,15 +107,15 @@ rb_spool_read(rb_spool *s, uint64 i)
 		ereport(ERROR,
 				(errcode_for_file_access(), errmsg("could not seek in temporary file of join")));
 	read_spool_bytes(s, &length, sizeof length);
-	if (length > s->taken_cap)
+	if (length > s->buffer_cap)
 	{
-		s->taken_cap = Max(length, 2 * s->taken_cap);
-		if (s->taken != NULL)
-			pfree(s->taken);
-		s->taken = MemoryContextAlloc(s->context, s->taken_cap);
+		s->buffer_cap = Max(length, 2 * s->buffer_cap);
+		if (s->buffer != NULL)
+			pfree(s->buffer);
+		s->buffer = MemoryContextAlloc(s->context, s->buffer_cap);
 	}
-	read_spool_bytes(s, s->taken, length);
-	return s->taken;
+	read_spool_bytes(s, s->buffer, length);
+	return s->buffer;
 }
 
 void
@@ -125,8 +125,8 @@ rb_spool_close(rb_spool *s)
 		BufFileClose(s->file);
 	if (s->at != NULL)
 		pfree(s->at);
-	if (s->taken != NULL)
-		pfree(s->taken);
+	if (s->buffer != NULL)
+		pfree(s->buffer);
 	MemoryContextDelete(s->rows);
 	pfree(s);
 }

@@ -170,8 +170,8 @@ rb_pump_start(rb_join_run *run, rb_pair_queue *share)
 		rb_raise(run->join->function, RB_NO_THREAD, &error);
 	}
 	pump->started = true;
-	run->stop_taker = stop_pump_at_end;
-	run->taker = pump;
+	run->stop_reader = stop_pump_at_end;
+	run->reader = pump;
 	/* Callbacks run in reverse order, so the pump's runs before that of the run. */
 	pump->at_end.func = stop_pump_at_end;
 	pump->at_end.arg = pump;

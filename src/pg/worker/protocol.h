@@ -254,9 +254,9 @@ typedef struct rb_request_args
 	rb_join_settings settings;
 	int32 threads;
 	uint64 memory_limit;
-	uint64 answer_limit; /* Bytes of groups that the session has memory for */
-	uint32 lanes;        /* Number of lanes for the bytes of the sides */
-	uint64 card_from;    /* RB_ASK_CARD: range of the page manifest, in bytes */
+	uint64 aggregate_limit; /* Bytes of groups that the session has memory for */
+	uint32 lanes;           /* Number of lanes for the bytes of the sides */
+	uint64 card_from;       /* RB_ASK_CARD: range of the page manifest, in bytes */
 	uint64 card_bytes;
 	int32 sides;
 	rb_sent_side side[2]; /* Headers of the sides; their arrays follow in the ring */
@@ -293,8 +293,8 @@ typedef struct rb_request
 	/* Counters of the bytes of the sides, from the session to the worker */
 	rb_way there[RB_LANES];
 	/*
-	 * Counters of the bytes of a message from the worker to the session. A request is answered either
-	 * by bytes or by blocks of ids.
+	 * Counters of the bytes of a message from the worker to the session. A request is answered
+	 * either by bytes or by blocks of ids.
 	 */
 	rb_way back;
 	/*
@@ -371,7 +371,9 @@ typedef struct rb_lane
 extern rb_lane rb_lane_there(rb_request *request, uint32 lane);
 extern rb_lane rb_lane_back(rb_request *request);
 
-/* Returns the number of lanes that transfer these arrays; small arrays pass through the first one. */
+/*
+ * Returns the number of lanes that transfer these arrays; small arrays pass through the first one.
+ */
 extern uint32 rb_lanes_of(const rb_request_args *asked, const rb_bytes *arrays, int n);
 
 /* Computes the part of each array that this lane transfers. */

@@ -64,9 +64,9 @@ struct rb_served
 	const rb_set *set[2];
 	uint32_t *number;
 	uint64 not_kept[2];
-	uint64 blocks;  /* Number of blocks written */
-	bool answered;  /* The aggregate, or a part of it, was written */
-	char note[200]; /* Reason why the device was not used, or an empty string */
+	uint64 blocks;       /* Number of blocks written */
+	bool aggregate_sent; /* The aggregate, or a part of it, was written */
+	char note[200];      /* Reason why the device was not used, or an empty string */
 };
 
 static int device_failed; /* Set if the device failed a request */
@@ -704,7 +704,7 @@ write_aggregate_to_session(rb_served *s, const rb_stream *stream)
 		n.starts = (uint64) groups.n + 1;
 		n.members = groups.start[groups.n];
 		if (n.starts * sizeof *groups.start + n.members * sizeof *groups.member >
-			s->asked.answer_limit)
+			s->asked.aggregate_limit)
 		{
 			RB_TRY(compute_sizes_of_groups(s, &groups, &words));
 			n = (rb_sent_reply){.words = groups.n};
@@ -717,7 +717,7 @@ write_aggregate_to_session(rb_served *s, const rb_stream *stream)
 	arrays[0] = (rb_bytes){(char *) words, n.words * sizeof *words};
 	arrays[1] = (rb_bytes){(char *) groups.start, n.starts * sizeof *groups.start};
 	arrays[2] = (rb_bytes){(char *) groups.member, n.members * sizeof *groups.member};
-	s->answered = true;
+	s->aggregate_sent = true;
 	return send_reply_to_session(s, &n, sizeof n, arrays, 3);
 }
 
@@ -843,7 +843,7 @@ mark_device_failed(void)
 static bool
 is_join_left_to_processor(const rb_served *s, rb_status status)
 {
-	return s->asked.device == RB_ON_DEVICE_OR_PROCESSOR && s->blocks == 0 && !s->answered &&
+	return s->asked.device == RB_ON_DEVICE_OR_PROCESSOR && s->blocks == 0 && !s->aggregate_sent &&
 		   rb_is_device_failure(status);
 }
 

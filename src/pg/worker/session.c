@@ -415,7 +415,7 @@ fill_request_of_submission(rb_request *request, const rb_context *ctx, const rb_
 	asked->settings = ctx->settings;
 	asked->threads = ctx->threads;
 	asked->memory_limit = rb_memory_limit(ctx->memory);
-	asked->answer_limit =
+	asked->aggregate_limit =
 		asked->memory_limit - Min(asked->memory_limit, rb_memory_used(ctx->memory));
 	asked->card_from = order->card_from;
 	asked->card_bytes = order->card_bytes;
