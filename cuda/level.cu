@@ -163,6 +163,7 @@ combine_bounds_of_block(rb_count key[6], double v[6])
 	}
 }
 
+/* Computes the bounds of the objects of each node, for each side. */
 static __global__ void
 __launch_bounds__(THREADS, RB_BOUNDS_BLOCKS)
 	bounds_kernel(const __grid_constant__ rb_grid_args args, const rb_turns turns)
@@ -504,6 +505,7 @@ __launch_bounds__(THREADS)
 						  (self ? 0 : incidences_of_node_side(&e[1], n[0], n[1], n[2]))));
 }
 
+/* Stores the index of each node's first cell. */
 static __global__ void
 __launch_bounds__(THREADS) first_kernel(rb_node *nodes, uint32_t nnodes, const rb_count *first)
 {

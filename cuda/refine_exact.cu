@@ -151,6 +151,7 @@ grow_candidates_of_list(rb_cavity_team<TEAM> *team, const rb_refine_args *a,
 	}
 }
 
+/* Grows the candidates of a list with exact signs, one warp each. */
 static __global__ void
 __launch_bounds__(EXACT_THREADS) grow_exact_kernel(const __grid_constant__ rb_refine_args a,
 												   const __grid_constant__ rb_refine_some some)
@@ -162,6 +163,7 @@ __launch_bounds__(EXACT_THREADS) grow_exact_kernel(const __grid_constant__ rb_re
 	grow_candidates_of_list(&team, &a, &some, &room);
 }
 
+/* Grows candidates with exact signs in large workspaces, one block each. */
 static __global__ void
 __launch_bounds__(LARGE_WARPS * 32, 1)
 	grow_large_exact_kernel(const __grid_constant__ rb_refine_args a,
@@ -195,6 +197,7 @@ rb_refine_grow_exact(rb_device_run *run, const rb_refine_args *a, const rb_refin
 	return RB_OK;
 }
 
+/* Decides by exact signs the owners that the filters left undecided next to stronger ones. */
 static __global__ void
 __launch_bounds__(EXACT_THREADS) beside_exact_kernel(const __grid_constant__ rb_refine_args a,
 													 const __grid_constant__ rb_refine_some some)

@@ -152,6 +152,7 @@ rb_refine_subsample(rb_device_run *run, const rb_refine_args *a, const rb_entry6
 	return RB_OK;
 }
 
+/* Makes all candidates with a key ready, to grow their cavities again. */
 static __global__ void
 again_kernel(rb_refine_candidate *cands, uint32_t n)
 {
@@ -233,6 +234,7 @@ count_winner_of_candidate(const rb_refine_args *a, uint32_t i)
 			   : make_uint4(0, 0, 0, 1);
 }
 
+/* Sums by block what the candidates add: winners, new cells, old cells. */
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) sum_winners_kernel(const __grid_constant__ rb_refine_args a)
 {
@@ -426,6 +428,7 @@ rb_refine_append_blocked(rb_device_run *run, const rb_refine_args *a, rb_entry64
 
 /* ---- entries that new cells need ---- */
 
+/* Returns how many entries a new cell needs on each list. */
 static __device__ __forceinline__ uint4
 count_needs_of_cell(const rb_refine_args *a, uint32_t i)
 {

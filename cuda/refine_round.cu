@@ -43,6 +43,7 @@ rb_refine_create(rb_device_run *run, const rb_refine_args *a)
 	return RB_OK;
 }
 
+/* Grows the cavities of all ready candidates by filters, one warp each. */
 static __global__ void
 __launch_bounds__(RB_REFINE_THREADS, GROW_BLOCKS)
 	grow_kernel(const __grid_constant__ rb_refine_args a)
@@ -171,6 +172,7 @@ rb_refine_beside(rb_device_run *run, const rb_refine_args *a)
 
 /* ---- owners and winners: claims, new cells, and the splits that these need ---- */
 
+/* Claims the cells of each cavity; the strongest candidate that wants a cell gets it. */
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) claim_kernel(const __grid_constant__ rb_refine_args a)
 {
@@ -183,6 +185,7 @@ __launch_bounds__(RB_REFINE_BLOCK) claim_kernel(const __grid_constant__ rb_refin
 			rb_word_max(&a.m.cells[cells[k]].claim, cand->key);
 }
 
+/* Determines which candidates own all of their cells. */
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) own_kernel(const __grid_constant__ rb_refine_args a)
 {
@@ -201,6 +204,7 @@ __launch_bounds__(RB_REFINE_BLOCK) own_kernel(const __grid_constant__ rb_refine_
 		cand->verdict = owns ? RB_OWNS : RB_LOST;
 }
 
+/* Releases the claims and seeds of candidates after a round. */
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) release_kernel(const __grid_constant__ rb_refine_args a)
 {
@@ -289,6 +293,7 @@ __launch_bounds__(RB_REFINE_BLOCK) link_kernel(const __grid_constant__ rb_refine
 	rb_star_link(&a.m, a.cands, rb_place(&a.places, i));
 }
 
+/* Removes the old cells of the winners and lists their slots as free. */
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) finish_kernel(const __grid_constant__ rb_refine_args a)
 {
@@ -304,6 +309,7 @@ __launch_bounds__(RB_REFINE_BLOCK) finish_kernel(const __grid_constant__ rb_refi
 	}
 }
 
+/* Finds the splits that each new cell needs. */
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) needs_kernel(const __grid_constant__ rb_refine_args a)
 {

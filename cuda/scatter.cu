@@ -408,6 +408,7 @@ scatter_unit_of_objects(const rb_grid_args *args, const rb_scatter_node *at_node
 	}
 }
 
+/* Assigns the objects of all nodes to cells, in one pass of counting or filling. */
 template <int PASS>
 static __global__ void
 __launch_bounds__(THREADS, RB_SCATTER_BLOCKS)

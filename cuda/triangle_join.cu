@@ -211,6 +211,7 @@ append_pair_of_lane(uint16_t *buffer, uint32_t *n, bool mine, uint32_t pair)
 	*n += __popc(lanes);
 }
 
+/* Buffers the pair of each lane, and writes the buffer to global memory when it is full. */
 template <bool NEAR>
 static __device__ __forceinline__ void
 buffer_pair_of_triangles(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w, int sort,
@@ -491,6 +492,7 @@ join_triangle_tiles(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w)
 
 /* ---- work items ---- */
 
+/* Joins the triangles of work items until none are left. */
 template <bool NEAR, bool ROWS>
 static __global__ void
 __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)

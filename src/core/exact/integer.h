@@ -106,6 +106,7 @@ rb_integer_axis3(double a, double b, double c, double d, int64_t *u, int64_t *v,
 	return true;
 }
 
+/* Computes b - a and c - a along one axis. Returns false if there is no common unit. */
 RB_HOST_DEVICE bool
 rb_integer_axis2(double a, double b, double c, int64_t *u, int64_t *v)
 {

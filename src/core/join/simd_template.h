@@ -295,6 +295,7 @@ kdop_overlaps16(const rb_box_row *red, const rb_box_rows *rows, uint32_t i)
 	return _mm512_testn_epi32_mask(apart, apart);
 }
 
+/* Returns which of eight rows the k-DOP test does not reject. */
 static inline __attribute__((always_inline)) unsigned
 kdop_overlaps8(const rb_box_row *red, const rb_box_rows *rows, uint32_t i)
 {

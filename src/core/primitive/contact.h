@@ -369,6 +369,7 @@ rb_flat_triangles_contact(rb_exact_env *env, const double *r, const double *b, r
 	return rb_segments_contact3(env, of_r, of_b);
 }
 
+/* Decides RB_CONTACT for two triangles whose common vertices are known. */
 RB_HOST_DEVICE int
 rb_triangle_contact_of(rb_exact_env *env, const double *r, const double *b, rb_common common,
 					   int sb[3], int sr[3])

@@ -93,6 +93,7 @@ rb_leaf_self_intersect(rb_exact_env *env, const double *red, const double *blue)
 
 /* ---- distances of triangles and segments ---- */
 
+/* Sets the hulls of two objects, with z = 0 in the plane and without guessed features. */
 RB_HOST_DEVICE void
 rb_pair_hulls(rb_hulls *h, rb_kind red_kind, rb_kind blue_kind, const double *red,
 			  const double *blue)

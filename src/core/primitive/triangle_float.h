@@ -201,6 +201,7 @@ typedef struct rb_sides_f
 	bool negative; /* true if the lone vertex is on the negative side */
 } rb_sides_f;
 
+/* Computes the sides of the vertices of a face against the plane of another one. */
 RB_HOST_DEVICE rb_sides_f
 rb_face_f_sides(const rb_face_f *f, const rb_face_f *of)
 {

@@ -681,6 +681,7 @@ typedef struct span
 	line_point end;
 } span;
 
+/* Orders spans by where they begin on the line. */
 static int
 by_span_begin(const void *a, const void *b, const void *arg)
 {

@@ -80,6 +80,7 @@ can_own_expression_run_sql(const Plan *plan)
 #undef FIND
 }
 
+/* Returns true if a plan node, or one below it, has a function that can run SQL. */
 static bool
 can_plan_node_run_sql(PlanState *node, void *context)
 {
