@@ -102,7 +102,8 @@ like(slurp_file($node->logfile), qr/LOG:  temporary file: path .*, size \d+/, 's
 # Cached sides, complete and with some changed pages
 $s->ask("SET redblue.memory_limit = '2GB'; SET redblue.cache = on");
 $s->ask("SELECT redblue_triangle_pair_count('red', 'blue')") for 1 .. 3;
-like(detail(), qr/cached \d+ rows?, read 0/, 'both sides are kept');
+# Since PostgreSQL 16, up to 64 pages at the end of a table may be unused. VACUUM does not mark them, so they are read.
+like(detail(), qr/red: cached \d+ rows?, read (?:0|[1-6]?\d of \d+ pages); blue: cached \d+ rows?, read (?:0|[1-6]?\d of \d+ pages)/, 'both sides are kept');
 my $pairs = $s->ask("SELECT redblue_triangle_pair_count('red', 'blue')");
 is($s->ask("SET redblue.memory_limit = '20MB'; SELECT redblue_triangle_pair_count('red', 'blue')"), $pairs, 'kept ones have no room either');
 cmp_ok(tiles(), '>', 1, 'they are read');
