@@ -89,6 +89,25 @@ SELECT redblue_mesh_vtu('m');
 ROLLBACK;
 SELECT redblue_mesh_gmsh('nobody');
 
+-- Groups in files: a column of the facets, of the regions, or of the tables of the mesh
+CREATE TABLE layers AS SELECT id AS gid, CASE WHEN id <= 2 THEN 'bottom' WHEN id <= 10 THEN 'top "A"' END AS "Layer", id % 2 AS parity FROM nested;
+CREATE FUNCTION names(file bytea) RETURNS SETOF text AS $$
+	SELECT regexp_split_to_table(trim(E'\n' FROM substring(encode(file, 'escape') FROM '\$PhysicalNames(.*)\$EndPhysicalNames')), E'\n')
+$$ LANGUAGE sql;
+SELECT names(redblue_mesh_gmsh('m', facets => 'layers', facets_id => 'gid', facets_group => 'Layer'));
+SELECT names(redblue_mesh_gmsh('m', 'layers', facets_id => 'gid', facets_group => 'parity', regions_group => 'region'));
+SELECT names(redblue_mesh_gmsh('m', facets_group => 'polygon'));
+SELECT redblue_mesh_vtu('m', facets => 'layers');
+SELECT redblue_mesh_vtu('m', facets_id => 'gid', facets_group => 'polygon');
+SELECT redblue_mesh_vtu('m', facets => 'layers', facets_group => 'Layer');
+SELECT redblue_mesh_vtu('m', facets => 'layers', facets_id => 'gid', facets_group => 'layer');
+SELECT redblue_mesh_gmsh('m', regions_group => 'unit');
+SELECT redblue_mesh_gmsh('m', regions_group => '');
+INSERT INTO layers SELECT gid, 'other' FROM layers WHERE gid IN (1, 3);
+SELECT redblue_mesh_gmsh('m', facets => 'layers', facets_id => 'gid', facets_group => '"Layer"');
+DROP FUNCTION names;
+DROP TABLE layers;
+
 -- Tables that exist already
 SELECT * FROM redblue_tetrahedralize('tet', 'm');
 CREATE TABLE own_tets (region bigint, v4 bigint, v3 bigint, v2 bigint, v1 bigint, id bigint CHECK (id > 0), made text DEFAULT 'by default');

@@ -1684,21 +1684,34 @@ segment is that of mesh_segments; amount is the size of the fault, which for a v
 the wrong volume. keep, on_crossing and merge must be those with which the mesh was built.
 Errors: 42P01 and 42703 missing table or column; 42501 insufficient privilege; and those of redblue_tetrahedra.';
 
-CREATE FUNCTION redblue_mesh_vtu(mesh text) RETURNS bytea
+CREATE FUNCTION redblue_mesh_vtu(
+	mesh text,
+	facets regclass DEFAULT NULL, regions regclass DEFAULT NULL,
+	facets_id name DEFAULT NULL, regions_id name DEFAULT NULL,
+	facets_group name DEFAULT NULL, regions_group name DEFAULT NULL)
+RETURNS bytea
 AS 'MODULE_PATHNAME', 'redblue_mesh_vtu'
-LANGUAGE C STABLE STRICT PARALLEL UNSAFE COST 100000;
+LANGUAGE C STABLE PARALLEL UNSAFE COST 100000;
 COMMENT ON FUNCTION redblue_mesh_vtu IS
 'Returns a mesh (redblue_tetrahedralize) as a file for ParaView (VTK XML, UnstructuredGrid, binary), or null if mesh is null. Cells are the
 tetrahedra, followed by the faces of facets. Cell arrays are region, MaterialIDs (the rank of the region, from 0), facet (facet_id),
 radius_edge and min_dihedral; the values of cells of the other kind are -1, and NaN for the last two.
-Errors: 54000 file exceeds the maximum size of a value (1 GB); and those of redblue_mesh_check.';
+facets_group, regions_group: columns of facets and regions, or without these of mesh_faces and mesh_tets, by whose values the file groups
+faces and tetrahedra. MaterialIDs then is the rank of the group of the tetrahedron, or -1 for NULL.
+Errors: 21000 rows with one id belong to different groups; 22023 facets, regions or their ids without a group; 54000 file exceeds the maximum size of a value (1 GB); and those of redblue_mesh_check.';
 
-CREATE FUNCTION redblue_mesh_gmsh(mesh text) RETURNS bytea
+CREATE FUNCTION redblue_mesh_gmsh(
+	mesh text,
+	facets regclass DEFAULT NULL, regions regclass DEFAULT NULL,
+	facets_id name DEFAULT NULL, regions_id name DEFAULT NULL,
+	facets_group name DEFAULT NULL, regions_group name DEFAULT NULL)
+RETURNS bytea
 AS 'MODULE_PATHNAME', 'redblue_mesh_gmsh'
-LANGUAGE C STABLE STRICT PARALLEL UNSAFE COST 100000;
+LANGUAGE C STABLE PARALLEL UNSAFE COST 100000;
 COMMENT ON FUNCTION redblue_mesh_gmsh IS
-'Returns a mesh (redblue_tetrahedralize) as a file for Gmsh (MSH 4.1, binary), including the faces of facets, with regions and facets as
-physical groups. Errors are those of redblue_mesh_vtu.';
+'Returns a mesh (redblue_tetrahedralize) as a file for Gmsh (MSH 4.1, binary), including the faces of facets, with a physical group for each
+region and facet, or for each value of regions_group and facets_group (redblue_mesh_vtu), which is then the name of the group.
+Errors are those of redblue_mesh_vtu.';
 
 -- ---- into a table ----
 

@@ -7,206 +7,15 @@
  * and meshio 5 cannot read such a section with a Python whose base64 decoder reads on after
  * padding. Connectivity is written with 32 bits if all offsets and indices fit, else with 64 bits.
  *
- * Gmsh's binary MSH 4.1: regions become volumes and facets become surfaces, each with a physical
- * group. Tags in this format are positive and have 31 bits. If all region ids fit, they are the
- * tags; otherwise tags count from 1 in ascending order of ids. Facet ids are treated likewise. The
- * names of the groups contain the ids in any case. All nodes belong to the first volume, which
- * always exists.
+ * Gmsh's binary MSH 4.1: groups of tetrahedra become volumes and groups of faces become surfaces,
+ * each with a physical group. Its name is the label of the group, or contains the id of the region
+ * or facet. Elements without label form a group, too, because meshio 5 needs one for each element. All nodes belong to the first volume, which always exists.
  */
 #include "mesh/formats.h"
 
-#include "core/base/sort.h"
+#include "mesh/file_parts.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-/* ---- bytes and text ---- */
-
-/* Makes room for `more` bytes, so that writing them needs no checks. */
-static rb_status
-reserve_buffer_bytes(rb_context *ctx, rb_buffer *b, uint64_t more)
-{
-	rb_status status;
-
-	if (more <= b->cap - b->n)
-		return RB_OK;
-	if (more > SIZE_MAX - b->n)
-		return rb_fail(ctx, RB_OVER_BUDGET, UINT64_MAX, rb_memory_limit(ctx->memory), NULL);
-	status = RB_ALLOCATE(ctx, b->bytes, b->n + (size_t) more);
-	if (status == RB_OK)
-		b->cap = b->n + (size_t) more;
-	return status;
-}
-
-/* Appends formatted text to the buffer, which must have room for it. */
-static void __attribute__((format(printf, 2, 3))) append_text(rb_buffer *b, const char *format, ...)
-{
-	va_list list;
-	int n;
-
-	va_start(list, format);
-	n = vsnprintf((char *) b->bytes + b->n, b->cap - b->n, format, list);
-	va_end(list);
-	if (n > 0 && (size_t) n < b->cap - b->n)
-		b->n += (size_t) n;
-}
-
-/* Checks that every corner is a valid point index. */
-static rb_status
-check_corner_indices(rb_context *ctx, const rb_mesh_rows *rows)
-{
-	uint32_t worst = 0;
-
-	for (uint32_t i = 0; i < rows->ntets; i++)
-	{
-		for (int j = 0; j < 4; j++)
-			worst = rows->tets[i][j] > worst ? rows->tets[i][j] : worst;
-		if (rb_stop_due(ctx, i, 65536))
-			return RB_STOPPED;
-	}
-	if (rows->ntets > 0 && worst >= rows->npoints)
-		return rb_fail(ctx, RB_BAD_GEOMETRY, 0, 0,
-					   "a corner of a tetrahedron is not a vertex of the mesh");
-	worst = 0;
-	for (uint32_t i = 0; i < rows->nfaces; i++)
-	{
-		for (int j = 0; j < 3; j++)
-			worst = rows->faces[i][j] > worst ? rows->faces[i][j] : worst;
-		if (rb_stop_due(ctx, i, 65536))
-			return RB_STOPPED;
-	}
-	if (rows->nfaces > 0 && worst >= rows->npoints)
-		return rb_fail(ctx, RB_BAD_GEOMETRY, 0, 0,
-					   "a corner of a face is not a vertex of the mesh");
-	return RB_OK;
-}
-
-static uint8_t *
-write_le32(uint8_t *at, uint32_t x)
-{
-	for (int i = 0; i < 4; i++)
-		at[i] = (uint8_t) (x >> 8 * i);
-	return at + 4;
-}
-
-static uint8_t *
-write_le64(uint8_t *at, uint64_t x)
-{
-	for (int i = 0; i < 8; i++)
-		at[i] = (uint8_t) (x >> 8 * i);
-	return at + 8;
-}
-
-static uint8_t *
-write_le_double(uint8_t *at, double x)
-{
-	uint64_t bits;
-
-	memcpy(&bits, &x, sizeof(bits));
-	return write_le64(at, bits);
-}
-
-/* ---- groups of elements ---- */
-
-/* Numbers of ids, which are given as an array */
-#define RB_HASH id_table
-#define RB_HASH_SLOT uint32_t
-#define RB_HASH_KEY int64_t
-#define RB_HASH_ARG const int64_t *
-#define RB_HASH_OF(ids, wanted) rb_mix((uint64_t) (wanted))
-#define RB_HASH_EQUAL(ids, slot, wanted) (ids[slot] == (wanted))
-#define RB_HASH_KEY_OF(ids, slot) (ids[slot])
-#define RB_HASH_NUMBERED
-#include "core/base/hash.h"
-
-/* Groups of the elements of one dimension */
-typedef struct groups
-{
-	const int64_t *of; /* id of each element, or NULL if all are in group 1 */
-	uint32_t n;        /* number of elements */
-	uint32_t corners;
-	const uint32_t *corner;
-	int64_t *id; /* distinct ids, in ascending order */
-	uint32_t nid;
-	size_t id_cap;
-	id_table table;  /* numbers of the ids */
-	uint32_t *count; /* number of elements per group; later the next position */
-	double (*box)[6];
-	bool ids_are_tags;
-} groups;
-
-static int64_t
-id_of_element(const groups *g, uint32_t i)
-{
-	return g->of == NULL ? 1 : g->of[i];
-}
-
-/* Returns the group of an element. */
-static uint32_t
-group_of_element(const groups *g, uint32_t i)
-{
-	return *id_table_find(&g->table, g->id, id_of_element(g, i));
-}
-
-static groups
-groups_of_facets(const rb_mesh_rows *rows)
-{
-	return (groups){.of = rows->facet,
-					.n = rows->nfaces,
-					.corners = 3,
-					.corner = (const uint32_t *) rows->faces};
-}
-
-static groups
-groups_of_regions(const rb_mesh_rows *rows)
-{
-	return (groups){.of = rows->region,
-					.n = rows->ntets,
-					.corners = 4,
-					.corner = (const uint32_t *) rows->tets};
-}
-
-static void
-free_groups(rb_memory *memory, groups *g)
-{
-	RB_FREE(memory, g->id);
-	id_table_free(memory, &g->table);
-	RB_FREE(memory, g->count);
-	RB_FREE(memory, g->box);
-}
-
-/* Numbers the distinct ids of groups. */
-static rb_status
-number_group_ids(rb_context *ctx, groups *g, bool always)
-{
-	for (uint32_t i = 0; i < g->n; i++)
-	{
-		uint32_t *number;
-
-		if (rb_stop_due(ctx, i, 65536))
-			return RB_STOPPED;
-		RB_TRY(id_table_reserve(ctx, &g->table, g->id, 1));
-		number = id_table_find(&g->table, g->id, id_of_element(g, i));
-		if (*number != RB_HASH_FREE)
-			continue;
-		RB_TRY(RB_GROW(ctx, g->id, g->id_cap, (size_t) g->nid + 1));
-		g->id[g->nid] = id_of_element(g, i);
-		*number = g->nid++;
-		g->table.n++;
-	}
-	if (g->nid == 0 && always)
-	{
-		RB_TRY(RB_GROW(ctx, g->id, g->id_cap, 1));
-		g->id[g->nid++] = 1;
-	}
-	RB_TRY(rb_sort_ids(ctx, g->id, g->nid));
-	g->table.n = g->nid;
-	RB_TRY(id_table_grow(ctx, &g->table, g->id, g->nid));
-	g->ids_are_tags = g->nid == 0 || (g->id[0] > 0 && g->id[g->nid - 1] <= INT32_MAX);
-	RB_TRY(RB_ALLOCATE(ctx, g->count, (size_t) g->nid + 1));
-	return RB_ALLOCATE(ctx, g->box, (size_t) g->nid + 1);
-}
 
 /* ---- VTU ---- */
 
@@ -259,7 +68,7 @@ static const struct
 typedef struct vtu_file
 {
 	const rb_mesh_rows *rows;
-	const groups *regions; /* groups of the tetrahedra, whose numbers are the materials */
+	const rb_file_groups *regions; /* groups of the tetrahedra, whose numbers are the materials */
 	bool has[ARRAYS];
 	bool narrow; /* indices have 32 bits */
 } vtu_file;
@@ -272,7 +81,7 @@ count_cells(const rb_mesh_rows *rows)
 
 /* Selects the arrays of a file. */
 static vtu_file
-plan_vtu(const rb_mesh_rows *rows, const groups *regions)
+plan_vtu(const rb_mesh_rows *rows, const rb_file_groups *regions)
 {
 	vtu_file file = {.rows = rows, .regions = regions};
 
@@ -364,7 +173,7 @@ base64_end(base64 *to)
 static inline uint8_t *
 append_index(const vtu_file *file, uint64_t x, uint8_t *at)
 {
-	return file->narrow ? write_le32(at, (uint32_t) x) : write_le64(at, x);
+	return file->narrow ? rb_file_le32(at, (uint32_t) x) : rb_file_le64(at, x);
 }
 
 /* Writes element i of an array of points. */
@@ -375,14 +184,23 @@ append_point_element(const rb_mesh_rows *rows, array_name name, uint64_t i, uint
 	{
 		case POINTS:
 			for (int j = 0; j < 3; j++)
-				at = write_le_double(at, rows->points[3 * i + (uint64_t) j]);
+				at = rb_file_le_double(at, rows->points[3 * i + (uint64_t) j]);
 			return at;
 		case KIND:
 			*at = rows->kind[i];
 			return at + 1;
 		default:
-			return write_le64(at, (uint64_t) rows->parent[i]);
+			return rb_file_le64(at, (uint64_t) rows->parent[i]);
 	}
+}
+
+/* Returns the material of a tetrahedron: the number of its group, or NO_ID. */
+static inline uint32_t
+material_of(const rb_file_groups *regions, uint32_t i)
+{
+	const uint32_t k = rb_file_group_of(regions, i);
+
+	return k < regions->nid ? k : (uint32_t) NO_ID;
 }
 
 /* Writes element i of an array of cells, for a tetrahedron. */
@@ -403,15 +221,15 @@ append_tet_element(const vtu_file *file, array_name name, uint32_t i, uint8_t *a
 			*at = VTK_TETRAHEDRON;
 			return at + 1;
 		case REGION:
-			return write_le64(at, (uint64_t) id_of_element(file->regions, i));
+			return rb_file_le64(at, rows->region != NULL ? (uint64_t) rows->region[i] : 1);
 		case MATERIAL:
-			return write_le32(at, group_of_element(file->regions, i));
+			return rb_file_le32(at, material_of(file->regions, i));
 		case FACET:
-			return write_le64(at, (uint64_t) NO_ID);
+			return rb_file_le64(at, (uint64_t) NO_ID);
 		case RADIUS_EDGE:
-			return write_le_double(at, rows->radius_edge[i]);
+			return rb_file_le_double(at, rows->radius_edge[i]);
 		default:
-			return write_le_double(at, rows->min_dihedral[i]);
+			return rb_file_le_double(at, rows->min_dihedral[i]);
 	}
 }
 
@@ -433,13 +251,13 @@ append_triangle_element(const vtu_file *file, array_name name, uint32_t i, uint8
 			*at = VTK_TRIANGLE;
 			return at + 1;
 		case REGION:
-			return write_le64(at, (uint64_t) NO_ID);
+			return rb_file_le64(at, (uint64_t) NO_ID);
 		case MATERIAL:
-			return write_le32(at, (uint32_t) NO_ID);
+			return rb_file_le32(at, (uint32_t) NO_ID);
 		case FACET:
-			return write_le64(at, rows->facet != NULL ? (uint64_t) rows->facet[i] : 1);
+			return rb_file_le64(at, rows->facet != NULL ? (uint64_t) rows->facet[i] : 1);
 		default:
-			return write_le_double(at, NAN);
+			return rb_file_le_double(at, NAN);
 	}
 }
 
@@ -457,15 +275,15 @@ append_array(rb_context *ctx, const vtu_file *file, array_name name, rb_buffer *
 	uint8_t element[ELEMENT_ROOM];
 	base64 text;
 
-	append_text(to,
-				"<DataArray type=\"%s\" Name=\"%s\" NumberOfComponents=\"%d\" format=\"binary\">\n",
-				type != NULL   ? type
-				: file->narrow ? "Int32"
-							   : "Int64",
-				vtu_array[name].name, vtu_array[name].components);
+	rb_file_text(
+		to, "<DataArray type=\"%s\" Name=\"%s\" NumberOfComponents=\"%d\" format=\"binary\">\n",
+		type != NULL   ? type
+		: file->narrow ? "Int32"
+					   : "Int64",
+		vtu_array[name].name, vtu_array[name].components);
 	text = (base64){.at = to->bytes + to->n};
 	base64_append(&text, element,
-				  (size_t) (write_le64(element, vtu_array_bytes(file, name)) - element));
+				  (size_t) (rb_file_le64(element, vtu_array_bytes(file, name)) - element));
 	for (uint64_t i = 0; i < elements; i++)
 	{
 		const uint8_t *end =
@@ -480,7 +298,7 @@ append_array(rb_context *ctx, const vtu_file *file, array_name name, rb_buffer *
 	}
 	base64_end(&text);
 	to->n = (size_t) (text.at - to->bytes);
-	append_text(to, "\n</DataArray>\n");
+	rb_file_text(to, "\n</DataArray>\n");
 	return true;
 }
 
@@ -488,38 +306,38 @@ append_array(rb_context *ctx, const vtu_file *file, array_name name, rb_buffer *
 static rb_status
 write_vtu(rb_context *ctx, const vtu_file *file, rb_buffer *to)
 {
-	append_text(to,
-				"<?xml version=\"1.0\"?>\n"
-				"<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"LittleEndian\" "
-				"header_type=\"UInt64\">\n<UnstructuredGrid>\n"
-				"<Piece NumberOfPoints=\"%u\" NumberOfCells=\"%llu\">\n",
-				file->rows->npoints, (unsigned long long) count_cells(file->rows));
+	rb_file_text(to,
+				 "<?xml version=\"1.0\"?>\n"
+				 "<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"LittleEndian\" "
+				 "header_type=\"UInt64\">\n<UnstructuredGrid>\n"
+				 "<Piece NumberOfPoints=\"%u\" NumberOfCells=\"%llu\">\n",
+				 file->rows->npoints, (unsigned long long) count_cells(file->rows));
 	for (int a = 0; a < ARRAYS; a++)
 	{
 		if (vtu_array[a].before != NULL)
-			append_text(to, "%s", vtu_array[a].before);
+			rb_file_text(to, "%s", vtu_array[a].before);
 		if (file->has[a] && !append_array(ctx, file, (array_name) a, to))
 			return RB_STOPPED;
 	}
-	append_text(to, "</CellData>\n</Piece>\n</UnstructuredGrid>\n</VTKFile>\n");
+	rb_file_text(to, "</CellData>\n</Piece>\n</UnstructuredGrid>\n</VTKFile>\n");
 	return RB_OK;
 }
 
 rb_status
 rb_mesh_vtu(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
 {
-	groups regions = groups_of_regions(rows);
+	rb_file_groups regions = rb_file_region_groups(rows);
 	const vtu_file file = plan_vtu(rows, &regions);
 	const size_t start = to->n;
-	rb_status status = check_corner_indices(ctx, rows);
+	rb_status status = rb_file_check_corners(ctx, rows);
 
 	if (status == RB_OK)
-		status = number_group_ids(ctx, &regions, false);
+		status = rb_file_groups_number(ctx, &regions, false);
 	if (status == RB_OK)
-		status = reserve_buffer_bytes(ctx, to, rb_mesh_vtu_bytes(rows));
+		status = rb_file_reserve(ctx, to, rb_mesh_vtu_bytes(rows));
 	if (status == RB_OK)
 		status = write_vtu(ctx, &file, to);
-	free_groups(ctx->memory, &regions);
+	rb_file_groups_free(ctx->memory, &regions);
 	if (status != RB_OK)
 		to->n = start;
 	return status;
@@ -531,83 +349,116 @@ rb_mesh_vtu(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
 #define GMSH_TETRAHEDRON 4
 #define GROUP_ROOM 256 /* upper bound of a group's size in all sections, in bytes */
 
-/* Computes the number of elements and the bounding box of each group. */
-static rb_status
-measure_groups(rb_context *ctx, groups *g, const rb_mesh_rows *rows)
+/* The groups of one dimension as entities of a Gmsh file */
+typedef struct entities
 {
-	for (uint32_t i = 0; i < g->nid; i++)
+	rb_file_groups groups;
+	uint32_t *count; /* number of elements per group; later the next position */
+	double (*box)[6];
+} entities;
+
+/* Numbers the groups, and computes the number of elements and the bounding box of each. */
+static rb_status
+measure_entities(rb_context *ctx, entities *e, const rb_mesh_rows *rows, bool always)
+{
+	rb_file_groups *g = &e->groups;
+	uint32_t ngroups;
+
+	RB_TRY(rb_file_groups_number(ctx, g, always));
+	ngroups = rb_file_groups_count(g);
+	RB_TRY(RB_ALLOCATE(ctx, e->count, (size_t) ngroups + 1));
+	RB_TRY(RB_ALLOCATE(ctx, e->box, (size_t) ngroups + 1));
+	for (uint32_t i = 0; i < ngroups; i++)
 	{
-		g->count[i] = 0;
+		e->count[i] = 0;
 		for (int j = 0; j < 3; j++)
 		{
-			g->box[i][j] = HUGE_VAL;
-			g->box[i][j + 3] = -HUGE_VAL;
+			e->box[i][j] = HUGE_VAL;
+			e->box[i][j + 3] = -HUGE_VAL;
 		}
 	}
 	for (uint32_t i = 0; i < g->n; i++)
 	{
-		uint32_t k = group_of_element(g, i);
+		uint32_t k = rb_file_group_of(g, i);
 
-		g->count[k]++;
+		e->count[k]++;
 		for (uint32_t c = 0; c < g->corners; c++)
 			for (int j = 0; j < 3; j++)
 			{
 				double x =
 					rows->points[3 * (size_t) g->corner[(size_t) g->corners * i + c] + (size_t) j];
 
-				g->box[k][j] = fmin(g->box[k][j], x);
-				g->box[k][j + 3] = fmax(g->box[k][j + 3], x);
+				e->box[k][j] = fmin(e->box[k][j], x);
+				e->box[k][j + 3] = fmax(e->box[k][j + 3], x);
 			}
 		if (rb_stop_due(ctx, i, 65536))
 			return RB_STOPPED;
 	}
-	for (uint32_t i = 0; i < g->nid; i++)
-		if (g->count[i] == 0)
-			memset(g->box[i], 0, sizeof(g->box[i]));
+	for (uint32_t i = 0; i < ngroups; i++)
+		if (e->count[i] == 0)
+			memset(e->box[i], 0, sizeof(e->box[i]));
 	return RB_OK;
 }
 
-static uint32_t
-tag_of(const groups *g, uint32_t k)
+static void
+free_entities(rb_memory *memory, entities *e)
 {
-	return g->ids_are_tags ? (uint32_t) g->id[k] : k + 1;
+	rb_file_groups_free(memory, &e->groups);
+	RB_FREE(memory, e->count);
+	RB_FREE(memory, e->box);
 }
 
 static void
 append_u64(rb_buffer *to, uint64_t x)
 {
-	write_le64(to->bytes + to->n, x);
+	rb_file_le64(to->bytes + to->n, x);
 	to->n += 8;
 }
 
 static void
 append_u32(rb_buffer *to, uint32_t x)
 {
-	write_le32(to->bytes + to->n, x);
+	rb_file_le32(to->bytes + to->n, x);
 	to->n += 4;
 }
 
+/* Appends the names of groups: labels without quotes and control characters, or words and ids. */
 static void
-append_names(rb_buffer *to, const groups *g, int dimension, const char *word)
+append_names(rb_buffer *to, const rb_file_groups *g, int dimension)
 {
-	for (uint32_t i = 0; i < g->nid; i++)
-		append_text(to, "%d %u \"%s %lld\"\n", dimension, tag_of(g, i), word, (long long) g->id[i]);
+	const uint32_t ngroups = rb_file_groups_count(g);
+
+	for (uint32_t i = 0; i < ngroups; i++)
+	{
+		const char *label = rb_file_group_label(g, i);
+
+		rb_file_text(to, "%d %u \"", dimension, rb_file_group_tag(g, i));
+		if (label == NULL)
+			rb_file_text(to, "%s %lld", g->word, (long long) g->id[i]);
+		for (; label != NULL && *label != '\0'; label++)
+			to->bytes[to->n++] = (uint8_t) (*label == '"'                  ? '\''
+											: (unsigned char) *label < ' ' ? ' '
+																		   : *label);
+		rb_file_text(to, "\"\n");
+	}
 }
 
 /* Writes each entity with a physical group of the same tag, and without its boundary. */
 static void
-append_entities(rb_buffer *to, const groups *g)
+append_entities(rb_buffer *to, const entities *e)
 {
-	for (uint32_t i = 0; i < g->nid; i++)
+	const uint32_t ngroups = rb_file_groups_count(&e->groups);
+
+	for (uint32_t i = 0; i < ngroups; i++)
 	{
-		append_u32(to, tag_of(g, i));
+		append_u32(to, rb_file_group_tag(&e->groups, i));
 		for (int j = 0; j < 6; j++)
 		{
-			write_le_double(to->bytes + to->n, g->box[i][j]);
+			rb_file_le_double(to->bytes + to->n, e->box[i][j]);
 			to->n += 8;
 		}
 		append_u64(to, 1);
-		append_u32(to, tag_of(g, i));
+		append_u32(to, rb_file_group_tag(&e->groups, i));
 		append_u64(to, 0);
 	}
 }
@@ -618,7 +469,7 @@ append_nodes(rb_context *ctx, rb_buffer *to, const rb_mesh_rows *rows, uint32_t 
 {
 	uint8_t *at;
 
-	append_text(to, "$Nodes\n");
+	rb_file_text(to, "$Nodes\n");
 	append_u64(to, rows->npoints > 0);
 	append_u64(to, rows->npoints);
 	append_u64(to, rows->npoints > 0);
@@ -632,51 +483,54 @@ append_nodes(rb_context *ctx, rb_buffer *to, const rb_mesh_rows *rows, uint32_t 
 	}
 	at = to->bytes + to->n;
 	for (uint32_t i = 0; i < rows->npoints; i++)
-		at = write_le64(at, (uint64_t) i + 1);
+		at = rb_file_le64(at, (uint64_t) i + 1);
 	if (rb_should_stop(ctx))
 		return RB_STOPPED;
 	for (uint32_t i = 0; i < rows->npoints; i++)
 	{
 		for (int j = 0; j < 3; j++)
-			at = write_le_double(at, rows->points[3 * (size_t) i + (size_t) j]);
+			at = rb_file_le_double(at, rows->points[3 * (size_t) i + (size_t) j]);
 		if (rb_stop_due(ctx, i, 65536))
 			return RB_STOPPED;
 	}
 	to->n = (size_t) (at - to->bytes);
-	append_text(to, "\n$EndNodes\n");
+	rb_file_text(to, "\n$EndNodes\n");
 	return RB_OK;
 }
 
 /* Writes one block per group; each element is written directly to its final position. */
 static rb_status
-append_elements(rb_context *ctx, rb_buffer *to, groups *g, int dimension, int type, uint64_t first)
+append_elements(rb_context *ctx, rb_buffer *to, entities *e, int dimension, int type,
+				uint64_t first)
 {
+	const rb_file_groups *g = &e->groups;
+	const uint32_t ngroups = rb_file_groups_count(g);
 	size_t record = 8 * ((size_t) g->corners + 1), base = to->n;
 	uint32_t sum = 0;
 
-	for (uint32_t i = 0; i < g->nid; i++)
+	for (uint32_t i = 0; i < ngroups; i++)
 	{
-		uint32_t count = g->count[i];
+		uint32_t count = e->count[i];
 
 		if (count == 0)
 			continue;
 		append_u32(to, (uint32_t) dimension);
-		append_u32(to, tag_of(g, i));
+		append_u32(to, rb_file_group_tag(g, i));
 		append_u32(to, (uint32_t) type);
 		append_u64(to, count);
 		to->n += count * record;
 		/* The position of an element must account for the blocks before it and their headers. */
-		g->count[i] = sum;
+		e->count[i] = sum;
 		sum += count;
 	}
 	for (uint32_t i = 0; i < g->n; i++)
 	{
-		uint32_t k = group_of_element(g, i), at = g->count[k]++;
+		uint32_t k = rb_file_group_of(g, i), at = e->count[k]++;
 		uint8_t *p = to->bytes + base + at * record + 20 * ((size_t) k + 1);
 
-		p = write_le64(p, first + at);
+		p = rb_file_le64(p, first + at);
 		for (uint32_t c = 0; c < g->corners; c++)
-			p = write_le64(p, (uint64_t) g->corner[(size_t) g->corners * i + c] + 1);
+			p = rb_file_le64(p, (uint64_t) g->corner[(size_t) g->corners * i + c] + 1);
 		if (rb_stop_due(ctx, i, 65536))
 			return RB_STOPPED;
 	}
@@ -692,51 +546,57 @@ rb_mesh_gmsh_bytes(const rb_mesh_rows *rows, uint64_t regions, uint64_t facets)
 
 /* Writes all sections of a Gmsh file. */
 static rb_status
-write_all(rb_context *ctx, const rb_mesh_rows *rows, groups *facets, groups *regions, rb_buffer *to)
+write_gmsh(rb_context *ctx, const rb_mesh_rows *rows, entities *facets, entities *regions,
+		   rb_buffer *to)
 {
-	uint64_t elements = (uint64_t) rows->ntets + rows->nfaces;
+	const uint64_t elements = (uint64_t) rows->ntets + rows->nfaces;
+	uint32_t nfacets, nregions;
 
-	RB_TRY(number_group_ids(ctx, facets, false));
-	RB_TRY(number_group_ids(ctx, regions, true));
-	RB_TRY(measure_groups(ctx, facets, rows));
-	RB_TRY(measure_groups(ctx, regions, rows));
-	RB_TRY(reserve_buffer_bytes(ctx, to, rb_mesh_gmsh_bytes(rows, regions->nid, facets->nid)));
-	append_text(to, "$MeshFormat\n4.1 1 8\n");
+	RB_TRY(measure_entities(ctx, facets, rows, false));
+	RB_TRY(measure_entities(ctx, regions, rows, true));
+	nfacets = rb_file_groups_count(&facets->groups);
+	nregions = rb_file_groups_count(&regions->groups);
+	RB_TRY(rb_file_reserve(ctx, to,
+						   rb_mesh_gmsh_bytes(rows, nregions, nfacets) +
+							   rb_file_groups_label_bytes(&facets->groups) +
+							   rb_file_groups_label_bytes(&regions->groups)));
+	rb_file_text(to, "$MeshFormat\n4.1 1 8\n");
 	append_u32(to, 1);
-	append_text(to, "\n$EndMeshFormat\n$PhysicalNames\n%u\n", facets->nid + regions->nid);
-	append_names(to, facets, 2, "facet");
-	append_names(to, regions, 3, "region");
-	append_text(to, "$EndPhysicalNames\n$Entities\n");
+	rb_file_text(to, "\n$EndMeshFormat\n$PhysicalNames\n%u\n", nfacets + nregions);
+	append_names(to, &facets->groups, 2);
+	append_names(to, &regions->groups, 3);
+	rb_file_text(to, "$EndPhysicalNames\n$Entities\n");
 	append_u64(to, 0);
 	append_u64(to, 0);
-	append_u64(to, facets->nid);
-	append_u64(to, regions->nid);
+	append_u64(to, nfacets);
+	append_u64(to, nregions);
 	append_entities(to, facets);
 	append_entities(to, regions);
-	append_text(to, "\n$EndEntities\n");
-	RB_TRY(append_nodes(ctx, to, rows, tag_of(regions, 0)));
-	append_text(to, "$Elements\n");
-	append_u64(to, facets->nid + (rows->ntets > 0 ? regions->nid : 0));
+	rb_file_text(to, "\n$EndEntities\n");
+	RB_TRY(append_nodes(ctx, to, rows, rb_file_group_tag(&regions->groups, 0)));
+	rb_file_text(to, "$Elements\n");
+	append_u64(to, nfacets + (rows->ntets > 0 ? nregions : 0));
 	append_u64(to, elements);
 	append_u64(to, elements > 0);
 	append_u64(to, elements);
 	RB_TRY(append_elements(ctx, to, facets, 2, GMSH_TRIANGLE, 1));
 	RB_TRY(append_elements(ctx, to, regions, 3, GMSH_TETRAHEDRON, (uint64_t) rows->nfaces + 1));
-	append_text(to, "\n$EndElements\n");
+	rb_file_text(to, "\n$EndElements\n");
 	return RB_OK;
 }
 
 rb_status
 rb_mesh_gmsh(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
 {
-	groups facets = groups_of_facets(rows), regions = groups_of_regions(rows);
+	entities facets = {.groups = rb_file_facet_groups(rows)};
+	entities regions = {.groups = rb_file_region_groups(rows)};
 	const size_t start = to->n;
-	rb_status status = check_corner_indices(ctx, rows);
+	rb_status status = rb_file_check_corners(ctx, rows);
 
 	if (status == RB_OK)
-		status = write_all(ctx, rows, &facets, &regions, to);
-	free_groups(ctx->memory, &facets);
-	free_groups(ctx->memory, &regions);
+		status = write_gmsh(ctx, rows, &facets, &regions, to);
+	free_entities(ctx->memory, &facets);
+	free_entities(ctx->memory, &regions);
 	if (status != RB_OK)
 		to->n = start;
 	return status;

@@ -16,6 +16,17 @@ extern "C"
 {
 #endif
 
+#define RB_MESH_NO_LABEL INT64_MIN /* id of elements without label */
+
+/* Labels that group elements: an id for each element, and a text for each id */
+typedef struct rb_mesh_labels
+{
+	const int64_t *of; /* id of each element, or RB_MESH_NO_LABEL */
+	uint32_t n;
+	const int64_t *id; /* ids, in ascending order */
+	const char *const *text;
+} rb_mesh_labels;
+
 typedef struct rb_mesh_rows
 {
 	uint32_t npoints;
@@ -31,6 +42,9 @@ typedef struct rb_mesh_rows
 	const double *min_dihedral;
 	const uint32_t (*faces)[3];
 	const int64_t *facet; /* facet of each face, or NULL if all are on facet 1 */
+	/* labels by which faces and tetrahedra form groups, or NULL for a group per facet or region */
+	const rb_mesh_labels *facet_labels;
+	const rb_mesh_labels *region_labels;
 } rb_mesh_rows;
 
 /* A growing byte array in ctx->memory; must be zeroed before its first use */

@@ -157,4 +157,42 @@ check_files('meshio', 'vtu', 1);
 check_files('vtk', 'vtu', 1);
 check_files('meshio', 'msh', 0);
 check_files('gmsh', 'msh', 0);
+
+# Groups by the values of columns: text with nulls for facets, integers for regions
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE sides AS SELECT id, CASE WHEN id IN (2, 3) THEN 'side' WHEN id <> 1 THEN 'slope ' || id % 2 END AS name FROM wall;
+ALTER TABLE two_tets ADD unit int;
+UPDATE two_tets SET unit = 40 + region % 2;
+SQL
+save('groups.msh', "redblue_mesh_gmsh('two', facets => 'sides', facets_group => 'name', regions_group => 'unit')");
+my $groups = $node->safe_psql('postgres', <<'SQL');
+SELECT string_agg(format('%s %s %s', coalesce(name, 'no group'), rank, n), ', ' ORDER BY rank)
+FROM (SELECT name, row_number() OVER (ORDER BY name COLLATE "C" NULLS LAST) AS rank, count(*) AS n FROM two_faces f JOIN sides s ON s.id = facet_id GROUP BY 1) g
+SQL
+my $units = $node->safe_psql('postgres', "SELECT string_agg(format('%s %s %s', unit, unit, n), ', ' ORDER BY unit) FROM (SELECT unit, count(*) AS n FROM two_tets GROUP BY 1) u");
+my %list = (meshio => <<'PYTHON', gmsh => <<'PYTHON');
+import meshio, sys
+m = meshio.read(sys.argv[1])
+for dim, kind in ((2, 'triangle'), (3, 'tetra')):
+    tags = [int(x) for c, v in zip(m.cells, m.cell_data['gmsh:physical']) if c.type == kind for x in v]
+    print('groups ' + ', '.join('%s %d %d' % (n, t, tags.count(t)) for n, (t, d) in sorted(m.field_data.items(), key=lambda i: i[1][0]) if d == dim))
+PYTHON
+import gmsh, sys
+gmsh.initialize()
+gmsh.option.setNumber('General.Terminal', 0)
+gmsh.open(sys.argv[1])
+for dim in (2, 3):
+    print('groups ' + ', '.join('%s %d %d' % (gmsh.model.getPhysicalName(d, t), t,
+        sum(len(gmsh.model.mesh.getElements(d, e)[1][0]) for e in gmsh.model.getEntitiesForPhysicalGroup(d, t))) for d, t in gmsh.model.getPhysicalGroups(dim)))
+PYTHON
+for my $program (sort keys %list)
+{
+  SKIP:
+	{
+		skip "no $program", 1 unless $installed{$program};
+		my ($said, $complaint) = ('', '');
+		IPC::Run::run([ $python, '-c', $list{$program}, "$dir/groups.msh" ], '>', \$said, '2>', \$complaint);
+		is(join("\n", grep s/^groups //, split /\n/, $said), "$groups\n$units", "$program: groups with names, tags and sizes") or diag($said, $complaint);
+	}
+}
 done_testing();

@@ -17,9 +17,18 @@
 /* Maximum size of a value */
 #define MAX_FILE_BYTES ((uint64) MaxAllocSize - VARHDRSZ)
 
+/* A kind of file, which an SQL function returns */
+typedef struct file_format
+{
+	const char *function;
+	rb_status (*write)(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
+	uint64_t (*bytes)(const rb_mesh_rows *rows); /* Lower bound, or nearly, of the file's size */
+	bool quality;                                /* The file contains the quality of tetrahedra */
+} file_format;
+
 typedef struct writing
 {
-	bool gmsh;
+	const file_format *format;
 	rb_mesh_rows rows;
 	double *quality[2]; /* radius_edge and min_dihedral of each tetrahedron */
 	rb_buffer file;
@@ -56,8 +65,7 @@ write_file(rb_meshing_run *run)
 	rb_meshing_stage(run, RB_MESH_FILL, &start);
 	status = w->quality[0] == NULL ? RB_OK : measure_tets(run, w);
 	if (status == RB_OK)
-		status = w->gmsh ? rb_mesh_gmsh(&run->ctx, &w->rows, &w->file)
-						 : rb_mesh_vtu(&run->ctx, &w->rows, &w->file);
+		status = w->format->write(&run->ctx, &w->rows, &w->file);
 	rb_meshing_stage(run, RB_MESH_FILL, &start);
 	return status;
 }
@@ -104,24 +112,71 @@ open_tables(const char *function, const char *name, rb_meshing_table *tables)
 	return rb_meshing_open(call, CurrentMemoryContext);
 }
 
+/* ---- files ---- */
+
+/* The sides whose columns can be labels, and the tables of the mesh that refer to them by ids */
+static const char *const label_sides[] = {"facets", "regions"};
+static const rb_meshing_kind labeled[] = {RB_MESH_FACES, RB_MESH_TETS};
+
+/* Reads the arguments about the labels of a side. */
+static rb_meshing_label_source
+read_label_arguments(const rb_arguments *a, int i)
+{
+	const char *side = label_sides[i];
+	const char *group = psprintf("%s_group", side);
+	const char *id = psprintf("%s_id", side);
+	const NullableDatum *rows = rb_argument(a, side);
+	rb_meshing_label_source from = {.side = side};
+
+	from.column = rb_argument_column(
+		a, group, psprintf("Specify the name of a column of %s or of the mesh.", side));
+	from.id_name = rb_argument_column(a, id, NULL);
+	if (!rows->isnull)
+		from.relid = DatumGetObjectId(rows->value);
+	if (from.column == NULL && (!rows->isnull || from.id_name != NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: argument \"%s\" requires argument \"%s\"", a->function,
+						rows->isnull ? id : side, group),
+				 errhint("Use %s => ... to name the column whose values are the groups.", group)));
+	if (rows->isnull && from.id_name != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: argument \"%s\" requires argument \"%s\"", a->function, id, side)));
+	return from;
+}
+
 /* Loads a mesh and returns it as a file. */
 static Datum
-return_file(FunctionCallInfo fcinfo, const char *function, bool gmsh)
+return_file(FunctionCallInfo fcinfo, const file_format *format)
 {
 	MemoryContext caller;
+	rb_arguments a;
 	rb_meshing_table tables[RB_MESH_TABLES];
+	rb_meshing_label_source from[lengthof(label_sides)];
+	const rb_mesh_labels *labels[lengthof(label_sides)];
 	rb_meshing_loaded mesh;
 	rb_meshing_run *run;
 	writing *w;
 	bytea *file;
 
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
 	caller = rb_call_enter();
+	rb_arguments_bind(&a, format->function, "mesh * *_id *_group", label_sides,
+					  lengthof(label_sides), fcinfo->args);
+	for (int i = 0; i < (int) lengthof(label_sides); i++)
+		from[i] = read_label_arguments(&a, i);
 	w = palloc0(sizeof *w);
-	run = open_tables(function, text_to_cstring(PG_GETARG_TEXT_PP(0)), tables);
+	run = open_tables(format->function, text_to_cstring(PG_GETARG_TEXT_PP(0)), tables);
 	rb_meshing_load(run, tables, &mesh);
 	check_corners_are_vertices(run, &tables[RB_MESH_TETS], &mesh, mesh.tets[0], 4);
 	check_corners_are_vertices(run, &tables[RB_MESH_FACES], &mesh, mesh.faces[0], 3);
-	w->gmsh = gmsh;
+	for (int i = 0; i < (int) lengthof(label_sides); i++)
+		labels[i] = from[i].column == NULL ? NULL
+										   : rb_meshing_labels_read(run, &tables[labeled[i]],
+																	&from[i], mesh.n[labeled[i]]);
+	w->format = format;
 	w->rows = (rb_mesh_rows){.npoints = mesh.n[RB_MESH_VERTICES],
 							 .ntets = mesh.n[RB_MESH_TETS],
 							 .nfaces = mesh.n[RB_MESH_FACES],
@@ -131,12 +186,14 @@ return_file(FunctionCallInfo fcinfo, const char *function, bool gmsh)
 							 .tets = (const uint32_t(*)[4]) mesh.tets,
 							 .region = mesh.region,
 							 .faces = (const uint32_t(*)[3]) mesh.faces,
-							 .facet = mesh.facet_id};
-	for (int i = 0; i < 2 && !gmsh; i++)
+							 .facet = mesh.facet_id,
+							 .facet_labels = labels[0],
+							 .region_labels = labels[1]};
+	for (int i = 0; i < 2 && format->quality; i++)
 		w->quality[i] = rb_meshing_array(run, w->rows.ntets, sizeof(double));
 	w->rows.radius_edge = w->quality[0];
 	w->rows.min_dihedral = w->quality[1];
-	check_size(run, gmsh ? rb_mesh_gmsh_bytes(&w->rows, 0, 0) : rb_mesh_vtu_bytes(&w->rows));
+	check_size(run, format->bytes(&w->rows));
 	run->arg = w;
 	rb_meshing_work(run, write_file);
 	check_size(run, w->file.n);
@@ -147,16 +204,25 @@ return_file(FunctionCallInfo fcinfo, const char *function, bool gmsh)
 	PG_RETURN_BYTEA_P(file);
 }
 
-#define RB_DEFINE(name, gmsh)                    \
-	extern Datum name(PG_FUNCTION_ARGS);         \
-	PG_FUNCTION_INFO_V1(name);                   \
-	Datum name(PG_FUNCTION_ARGS)                 \
-	{                                            \
-		return return_file(fcinfo, #name, gmsh); \
+/* Returns the size of a Gmsh file without its groups. */
+static uint64_t
+gmsh_bytes(const rb_mesh_rows *rows)
+{
+	return rb_mesh_gmsh_bytes(rows, 0, 0);
+}
+
+#define RB_DEFINE(name, ...)                                    \
+	extern Datum name(PG_FUNCTION_ARGS);                        \
+	PG_FUNCTION_INFO_V1(name);                                  \
+	Datum name(PG_FUNCTION_ARGS)                                \
+	{                                                           \
+		static const file_format format = {#name, __VA_ARGS__}; \
+                                                                \
+		return return_file(fcinfo, &format);                    \
 	}
 
-RB_DEFINE(redblue_mesh_vtu, false)
-RB_DEFINE(redblue_mesh_gmsh, true)
+RB_DEFINE(redblue_mesh_vtu, rb_mesh_vtu, rb_mesh_vtu_bytes, true)
+RB_DEFINE(redblue_mesh_gmsh, rb_mesh_gmsh, gmsh_bytes, false)
 
 /* ---- surfaces as geometries ---- */
 

@@ -6,6 +6,7 @@
  *	tables.c -> write_mesh.c, load.c			the four tables of a mesh, writing and reading
  *	tetrahedra_functions.c, refine_function.c,
  *	check_function.c, files.c					the SQL functions and their arguments
+ *	labels.c -> files.c						labels that group faces or tetrahedra in files
  */
 #ifndef RB_PG_MESH_MESHING_H
 #define RB_PG_MESH_MESHING_H
@@ -17,6 +18,7 @@
 
 #include "executor/spi.h"
 #include "mesh/check/check.h"
+#include "mesh/formats.h"
 #include "mesh/tetrahedralize.h"
 #include "mesh/volumes.h"
 #include "mesh/weld.h"
@@ -427,5 +429,19 @@ extern rb_check_input rb_meshing_check_input(const rb_meshing_loaded *mesh,
  * neighbors of all tetrahedra must be known.
  */
 extern rb_status rb_meshing_find_open_end(rb_context *ctx, const rb_tets *tets, uint32 *tet);
+
+/* ---- labels.c: labels that group faces or tetrahedra ---- */
+
+typedef struct rb_meshing_label_source
+{
+	const char *side;    /* Name of the argument with the rows */
+	Oid relid;           /* The rows, or InvalidOid for the table of the mesh */
+	const char *id_name; /* Id column of the rows, or NULL for the primary key or "id" */
+	const char *column;
+} rb_meshing_label_source;
+
+/* Reads the labels of the n rows of a table of faces or tetrahedra, in the order of their ids. */
+extern const rb_mesh_labels *rb_meshing_labels_read(rb_meshing_run *run, const rb_meshing_table *t,
+													rb_meshing_label_source *from, uint32 n);
 
 #endif /* RB_PG_MESH_MESHING_H */

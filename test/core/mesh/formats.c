@@ -343,6 +343,72 @@ gmsh(void)
 	one_gmsh("beyond.msh", 4, INT32_MAX - 1, 1);
 }
 
+/* Groups by label: elements without label are in the last group. */
+static void
+labels(void)
+{
+	static const int64_t facet_id[] = {1, 2}, region_id[] = {7, 9};
+	static const char *const facet_text[] = {"top \"A\"", "fault\n2"};
+	static const char *const region_text[] = {"7", "9"};
+	row r = make(5, 1);
+	rb_buffer b = {NULL, 0, 0};
+	int64_t of_face[12], of_tet[30];
+	rb_mesh_labels facets = {of_face, 2, facet_id, facet_text};
+	rb_mesh_labels regions = {of_tet, 2, region_id, region_text};
+	const rb_buffer *array;
+	long at;
+
+	for (uint32_t i = 0; i < 12; i++)
+		of_face[i] = i % 4 == 3 ? RB_MESH_NO_LABEL : 1 + i % 2;
+	for (uint32_t i = 0; i < 30; i++)
+		of_tet[i] = i == 4 ? RB_MESH_NO_LABEL : i < 20 ? 9 : 7;
+	r.rows.facet_labels = &facets;
+	r.rows.region_labels = &regions;
+	CHECK(rb_mesh_gmsh(&context, &r.rows, &b) == RB_OK, "!");
+	CHECK(
+		find(
+			&b, 0,
+			"$PhysicalNames\n6\n2 1 \"top 'A'\"\n2 2 \"fault 2\"\n2 3 \"no group\"\n3 7 \"7\"\n3 9 \"9\"\n3 10 \"no group\"\n$EndPhysicalNames\n") >
+			0,
+		"!");
+	at = find(&b, 0, "$Entities\n") + 10;
+	CHECK(number(&b, (size_t) at + 16, 8) == 3 && number(&b, (size_t) at + 24, 8) == 3, "!");
+	at += 32;
+	for (uint32_t i = 0; i < 6; i++)
+	{
+		static const uint64_t tags[] = {1, 2, 3, 7, 9, 10};
+		CHECK(number(&b, (size_t) at, 4) == tags[i], "%u", i);
+		CHECK(number(&b, (size_t) at + 52, 8) == 1, "%u", i);
+		CHECK(number(&b, (size_t) at + 60, 4) == tags[i], "%u", i);
+		at += 72;
+	}
+	CHECK(find(&b, (size_t) at, "\n$EndEntities\n") == at, "!");
+	at = find(&b, 0, "$Elements\n") + 10 + 32;
+	for (uint32_t i = 0; i < 6; i++)
+	{
+		static const uint64_t counts[] = {6, 3, 3, 10, 19, 1};
+
+		CHECK(number(&b, (size_t) at + 12, 8) == counts[i], "%u", i);
+		at += 20 + (i < 3 ? 32 : 40) * (long) counts[i];
+	}
+	CHECK(find(&b, (size_t) at, "\n$EndElements\n") == at, "!");
+	save("labels.msh", &b);
+	b.n = 0;
+	CHECK(rb_mesh_vtu(&context, &r.rows, &b) == RB_OK, "!");
+	array = array_of(&b, "MaterialIDs", 42 * 4);
+	for (uint32_t i = 0; i < 30; i++)
+		CHECK((int32_t) number(array, 4 * i, 4) == (i == 4 ? -1 : i < 20 ? 1 : 0), "%u", i);
+	/* The tag after the last one would not fit, so groups are numbered. */
+	regions.id = (const int64_t[]){7, INT32_MAX};
+	for (uint32_t i = 0; i < 30; i++)
+		of_tet[i] = of_tet[i] == 9 ? INT32_MAX : of_tet[i];
+	b.n = 0;
+	CHECK(rb_mesh_gmsh(&context, &r.rows, &b) == RB_OK, "!");
+	CHECK(find(&b, 0, "3 1 \"7\"\n3 2 \"9\"\n") > 0, "!");
+	free_buffer(context.memory, &b);
+	drop(&r);
+}
+
 static void
 nothing(void)
 {
@@ -424,6 +490,7 @@ main(int argc, char **argv)
 	rb_context_init(&context, rb_memory_create(UINT64_MAX));
 	CHECK_RUN(vtu);
 	CHECK_RUN(gmsh);
+	CHECK_RUN(labels);
 	CHECK_RUN(nothing);
 	CHECK_RUN(refusals);
 	CHECK(rb_memory_used(context.memory) == 0, "%d bytes", (int) rb_memory_used(context.memory));
