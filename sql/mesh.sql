@@ -105,6 +105,11 @@ SELECT redblue_mesh_gmsh('m', regions_group => 'unit');
 SELECT redblue_mesh_gmsh('m', regions_group => '');
 INSERT INTO layers SELECT gid, 'other' FROM layers WHERE gid IN (1, 3);
 SELECT redblue_mesh_gmsh('m', facets => 'layers', facets_id => 'gid', facets_group => '"Layer"');
+SELECT regexp_matches(convert_from(redblue_mesh_xdmf('m', regions_group => 'region'), 'UTF8'), '<Attribute Name="[a-z]+"|<map .*</map>', 'g');
+SELECT regexp_matches(convert_from(redblue_mesh_xdmf('m', part => 'facets', facets_group => 'polygon'), 'UTF8'), '<Attribute Name="[a-z]+"|<map .*</map>', 'g');
+SELECT redblue_mesh_xdmf('m', 'faces');
+SELECT regexp_matches(convert_from(redblue_mesh_abaqus('m', facets_group => 'polygon'), 'UTF8'), E'\\*[A-Z][^\n]*', 'g');
+SELECT redblue_mesh_xdmf(NULL) IS NULL, redblue_mesh_abaqus(NULL) IS NULL;
 DROP FUNCTION names;
 DROP TABLE layers;
 

@@ -1713,6 +1713,33 @@ COMMENT ON FUNCTION redblue_mesh_gmsh IS
 region and facet, or for each value of regions_group and facets_group (redblue_mesh_vtu), which is then the name of the group.
 Errors are those of redblue_mesh_vtu.';
 
+CREATE FUNCTION redblue_mesh_xdmf(
+	mesh text,
+	part text DEFAULT 'tets',
+	facets regclass DEFAULT NULL, regions regclass DEFAULT NULL,
+	facets_id name DEFAULT NULL, regions_id name DEFAULT NULL,
+	facets_group name DEFAULT NULL, regions_group name DEFAULT NULL)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'redblue_mesh_xdmf'
+LANGUAGE C STABLE PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION redblue_mesh_xdmf IS
+'Returns the tetrahedra of a mesh (redblue_tetrahedralize), or with part => ''facets'' the faces of its facets, as a file for FEniCS (XDMF
+with numbers as text). The grid is called mesh; its attribute region or facet has the tags of groups, which are formed and numbered as by
+redblue_mesh_gmsh. Both files have the same points. Errors are those of redblue_mesh_vtu; and 22023 invalid part.';
+
+CREATE FUNCTION redblue_mesh_abaqus(
+	mesh text,
+	facets regclass DEFAULT NULL, regions regclass DEFAULT NULL,
+	facets_id name DEFAULT NULL, regions_id name DEFAULT NULL,
+	facets_group name DEFAULT NULL, regions_group name DEFAULT NULL)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'redblue_mesh_abaqus'
+LANGUAGE C STABLE PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION redblue_mesh_abaqus IS
+'Returns a mesh (redblue_tetrahedralize) as an input file for Abaqus and CalculiX: nodes, an element set of C3D4 for each group of
+tetrahedra, and a node set and an element surface for each group of faces. Groups are formed as by redblue_mesh_gmsh. If their names are not
+distinct names in Abaqus, all begin with G and a number. Coordinates are rounded to 20 characters. Errors are those of redblue_mesh_vtu.';
+
 -- ---- into a table ----
 
 CREATE FUNCTION redblue_into(target regclass, source text) RETURNS bigint

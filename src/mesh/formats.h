@@ -1,9 +1,9 @@
 /*
  * formats.h
- *	  Writes a mesh as the bytes of a file for other programs: VTU or Gmsh's MSH; extracts the
- *	  surfaces of its regions.
+ *	  Writes a mesh as the bytes of a file for other programs: VTU, Gmsh's MSH, XDMF or Abaqus
+ *	  input; extracts the surfaces of its regions.
  *
- * Both formats are written in binary, little endian. Point indices start at 0 here; each writer
+ * VTU and MSH are written in binary, little endian; the others are text. Point indices start at 0 here; each writer
  * converts them as its format requires. Ids of regions, facets and parents are the user's.
  */
 #ifndef RB_MESH_FORMATS_H
@@ -63,6 +63,11 @@ typedef struct rb_buffer
 extern rb_status rb_mesh_vtu(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
 extern rb_status rb_mesh_gmsh(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
 
+/* Append an XDMF file of the tetrahedra, or of the faces, as above. */
+extern rb_status rb_mesh_xdmf(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
+extern rb_status rb_mesh_xdmf_facets(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
+extern rb_status rb_mesh_abaqus(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
+
 /* Returns a close upper bound of the file's size in bytes. */
 extern uint64_t rb_mesh_vtu_bytes(const rb_mesh_rows *rows);
 extern uint64_t rb_mesh_gmsh_bytes(const rb_mesh_rows *rows, uint64_t regions, uint64_t facets);
@@ -83,6 +88,13 @@ typedef struct rb_surface_face
  */
 extern rb_status rb_mesh_surface(rb_context *ctx, const rb_mesh_rows *rows, rb_surface_face **faces,
 								 uint64_t *n);
+
+/*
+ * Finds the tetrahedra on both sides of each face: four times the number of the tetrahedron, plus
+ * the number of the corner opposite to the face, or RB_NONE. The smaller tetrahedron is first.
+ */
+extern rb_status rb_mesh_face_sides(rb_context *ctx, const rb_mesh_rows *rows,
+									uint32_t (*sides)[2]);
 
 #ifdef __cplusplus
 }

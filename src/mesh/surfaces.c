@@ -1,6 +1,7 @@
 /*
  * surfaces.c
- *	  Finds the faces of tetrahedra that bound their regions.
+ *	  Finds the faces of tetrahedra that bound their regions, and the tetrahedra on both sides of
+ *	  the faces of facets.
  *
  * A face shared by two tetrahedra of one region does not bound it; any other face does. The rows of
  * a mesh contain neither neighbors nor the orientation of corners. Faces are therefore matched in a
@@ -155,5 +156,73 @@ rb_mesh_surface(rb_context *ctx, const rb_mesh_rows *rows, rb_surface_face **fac
 		status = list_faces(ctx, rows, bits, open, *faces, n);
 	RB_FREE(ctx->memory, bits);
 	RB_FREE(ctx->memory, open);
+	return status;
+}
+
+/* ---- sides of faces ---- */
+
+/* Fills a table with the number of each face; of equal faces, with the first number. */
+static rb_status
+number_faces(rb_context *ctx, const rb_mesh_rows *rows, rb_table *table)
+{
+	RB_TRY(rb_table_expect(ctx, table, rows->nfaces));
+	for (uint32_t i = 0; i < rows->nfaces; i++)
+	{
+		const uint32_t *v = rows->faces[i];
+
+		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
+			return RB_STOPPED;
+		RB_TRY(rb_table_insert(ctx, table, v[0], v[1], v[2], i, NULL, NULL));
+	}
+	return RB_OK;
+}
+
+/* Finds the sides of all faces in the table, and copies them to equal faces. */
+static rb_status
+find_sides(rb_context *ctx, const rb_mesh_rows *rows, const rb_table *table, uint32_t (*sides)[2])
+{
+	for (uint32_t i = 0; i < rows->ntets; i++)
+	{
+		const uint32_t *tet = rows->tets[i];
+
+		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
+			return RB_STOPPED;
+		for (uint32_t f = 0; f < 4; f++)
+		{
+			const uint8_t *c = rb_face_corners[f];
+			const uint32_t *face = rb_table_get(table, tet[c[0]], tet[c[1]], tet[c[2]]);
+
+			if (face != NULL && sides[*face][0] == RB_NONE)
+				sides[*face][0] = 4 * i + f;
+			else if (face != NULL)
+				sides[*face][1] = 4 * i + f;
+		}
+	}
+	for (uint32_t i = 0; i < rows->nfaces; i++)
+	{
+		const uint32_t *v = rows->faces[i];
+		const uint32_t first = *rb_table_get(table, v[0], v[1], v[2]);
+
+		if (first != i)
+			memcpy(sides[i], sides[first], sizeof sides[i]);
+		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
+			return RB_STOPPED;
+	}
+	return RB_OK;
+}
+
+rb_status
+rb_mesh_face_sides(rb_context *ctx, const rb_mesh_rows *rows, uint32_t (*sides)[2])
+{
+	rb_table table = {0};
+	rb_status status;
+
+	if (rows->ntets > UINT32_MAX / 4 - 1)
+		return rb_fail(ctx, RB_TOO_MANY_OBJECTS, rows->ntets, UINT32_MAX / 4 - 1, NULL);
+	memset(sides, 0xff, (size_t) rows->nfaces * sizeof *sides);
+	status = number_faces(ctx, rows, &table);
+	if (status == RB_OK)
+		status = find_sides(ctx, rows, &table, sides);
+	rb_table_free(ctx->memory, &table);
 	return status;
 }

@@ -1,4 +1,4 @@
-# Tests mesh files with readers of other projects, those of meshio, VTK and Gmsh that are installed.
+# Tests mesh files with readers of other projects, those of meshio, VTK, Gmsh and CalculiX that are installed.
 # run: quick once
 use strict;
 use warnings;
@@ -12,6 +12,7 @@ use MIME::Base64;
 my $python = '/usr/bin/python3'; # Debian's, which has Debian's packages
 my %installed = map { $_ => system("$python -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec(\"$_\") is None)' >/dev/null 2>&1") == 0 }
   qw(meshio vtk gmsh);
+$installed{ccx} = system('ccx -v >/dev/null 2>&1') >> 8 == 0 || -x '/usr/bin/ccx';
 plan skip_all => 'neither meshio nor VTK nor Gmsh' unless grep $_, values %installed;
 
 my $node = new_server('mesh_files');
@@ -53,6 +54,10 @@ def with_meshio(name):
     for kind in of:
         of[kind] = {k: numpy.concatenate(v) for k, v in of[kind].items()}
     tets, faces = (numpy.concatenate(part[k]) if part[k] else [] for k in ('tetra', 'triangle'))
+    # Abaqus has sets instead of data.
+    if name.endswith('.inp'):
+        of['tetra']['region'] = numpy.concatenate([numpy.full(len(s[i]), k) for k, s in enumerate(m.cell_sets.values()) for i in range(len(s))])
+        of['triangle']['facet'] = range(len(m.point_sets))
     facts(m.points, tets, faces, of['tetra'], of['triangle'])
 
 def with_vtk(name):
@@ -128,10 +133,12 @@ SELECT (SELECT count(*) FROM ${mesh}_vertices), count(*), count(DISTINCT region)
 FROM ${mesh}_tets t JOIN ${mesh}_vertices a ON a.id = v1 JOIN ${mesh}_vertices b ON b.id = v2 JOIN ${mesh}_vertices c ON c.id = v3 JOIN ${mesh}_vertices d ON d.id = v4
 SQL
 
-# Checks the facts that a program reports about files of all meshes.
+# Checks the facts that a program reports about files of all meshes. The file has faces, only sets of nodes (facets), or
+# neither.
 sub check_files
 {
-	my ($program, $end, $materials) = @_;
+	my ($program, $end, $materials, $parts) = @_;
+	$parts //= 'faces facets';
   SKIP:
 	{
 		skip "no $program", 1 unless $installed{$program};
@@ -141,7 +148,7 @@ sub check_files
 		{
 			my ($vertices, $tets, $regions, $faces, $facets, $volume) = @{ $counts{$mesh} };
 			my @f = @{ shift @found // [ (0) x 9 ] };
-			is("@f[0, 1, 3, 4, 5, 6, 7, 8]", "$vertices $tets True $regions $faces $facets " . ($materials ? $regions : 0) . " True",
+			is("@f[0, 1, 3, 4, 5, 6, 7, 8]", "$vertices $tets True $regions " . ($parts =~ /faces/ ? $faces : 0) . ' ' . ($parts =~ /facets/ ? $facets : 0) . ' ' . ($materials ? $regions : 0) . " True",
 				"$program, $mesh.$end: vertices, tetrahedra, all positive, regions, faces, facets, materials, qualities");
 			cmp_ok(abs($f[2] - $volume), '<', 1e-7 * $volume, "$program, $mesh.$end: volume");
 		}
@@ -152,11 +159,59 @@ for my $mesh ('m', 'two')
 {
 	save("$mesh.vtu", "redblue_mesh_vtu('$mesh')");
 	save("$mesh.msh", "redblue_mesh_gmsh('$mesh')");
+	save("$mesh.xdmf", "redblue_mesh_xdmf('$mesh')");
+	save("${mesh}_facets.xdmf", "redblue_mesh_xdmf('$mesh', 'facets')");
+	save("$mesh.inp", "redblue_mesh_abaqus('$mesh')");
 }
 check_files('meshio', 'vtu', 1);
 check_files('vtk', 'vtu', 1);
 check_files('meshio', 'msh', 0);
 check_files('gmsh', 'msh', 0);
+check_files('meshio', 'xdmf', 0, '');
+check_files('meshio', 'inp', 0, 'facets');
+
+# The facets in XDMF: vertices, faces, facets, and equal points
+SKIP:
+{
+	skip 'no meshio', 1 unless $installed{meshio};
+	my ($said, $complaint) = ('', '');
+	IPC::Run::run([ $python, '-c', <<'PYTHON', "$dir/m.xdmf", "$dir/m_facets.xdmf" ], '>', \$said, '2>', \$complaint);
+import meshio, numpy, sys
+tets, faces = (meshio.read(name) for name in sys.argv[1:])
+print('facts', len(faces.points), len(faces.cells_dict['triangle']), len(numpy.unique(faces.cell_data['facet'][0])), (tets.points == faces.points).all())
+PYTHON
+	my ($vertices, $tets, $regions, $faces, $facets) = @{ $counts{m} };
+	is(join(' ', grep s/^facts //, split /\n/, $said), "$vertices $faces $facets True", 'meshio, facets in XDMF') or diag($said, $complaint);
+}
+
+# CalculiX solves a problem on the mesh: one facet is held, and another one is pulled.
+SKIP:
+{
+	skip 'no CalculiX', 1 unless $installed{ccx};
+	my ($said, $complaint) = ('', '');
+	my $regions = $node->safe_psql('postgres', "SELECT string_agg(DISTINCT format(E'*SOLID SECTION, ELSET=region_%s, MATERIAL=stone\n', region), '') FROM two_tets");
+	PostgreSQL::Test::Utils::append_to_file("$dir/job.inp", <<"END");
+*INCLUDE, INPUT=two.inp
+*MATERIAL, NAME=stone
+*ELASTIC
+1000., 0.3
+$regions
+*BOUNDARY
+facet_2, 1, 3
+*STEP
+*STATIC
+*DSLOAD
+facet_4, P, -1.
+*NODE PRINT, NSET=facet_4
+U
+*END STEP
+END
+	IPC::Run::run([ 'sh', '-c', "cd '$dir' && OMP_NUM_THREADS=1 exec ccx job" ], '>', \$said, '2>', \$complaint);
+	is($?, 0, 'CalculiX solves') or diag($said, $complaint);
+	unlike($said, qr/\*ERROR|\*WARNING/, 'CalculiX finds nothing to complain about') or diag($said);
+	my $moved = grep /^\s*\d+\s+\S*[1-9]/, split /\n/, -e "$dir/job.dat" ? PostgreSQL::Test::Utils::slurp_file("$dir/job.dat") : '';
+	is($moved, $node->safe_psql('postgres', 'SELECT count(DISTINCT v) FROM two_faces, unnest(ARRAY[v1, v2, v3]) v WHERE facet_id = 4 AND v NOT IN (SELECT unnest(ARRAY[v1, v2, v3]) FROM two_faces WHERE facet_id = 2)'), 'CalculiX moves the free nodes of the facet');
+}
 
 # Groups by the values of columns: text with nulls for facets, integers for regions
 $node->safe_psql('postgres', <<'SQL');

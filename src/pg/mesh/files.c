@@ -1,7 +1,7 @@
 /*
  * files.c
- *	  Implements redblue_mesh_vtu and redblue_mesh_gmsh, which return the tables of a mesh as the
- *	  bytes of a file, and redblue_mesh_to_geometry (redblue_postgis), which returns the surface of
+ *	  Implements redblue_mesh_vtu, redblue_mesh_gmsh, redblue_mesh_xdmf and redblue_mesh_abaqus,
+ *	  which return the tables of a mesh as the bytes of a file, and redblue_mesh_to_geometry (redblue_postgis), which returns the surface of
  *	  each region as a TIN.
  */
 #include "pg/exec/exec.h"
@@ -22,13 +22,16 @@ typedef struct file_format
 {
 	const char *function;
 	rb_status (*write)(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
-	uint64_t (*bytes)(const rb_mesh_rows *rows); /* Lower bound, or nearly, of the file's size */
-	bool quality;                                /* The file contains the quality of tetrahedra */
+	/* Writes the faces instead, with part => 'facets', or NULL if the function has no such argument */
+	rb_status (*write_facets)(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
+	/* Lower bound, or nearly, of the file's size in bytes, or NULL if it is not known in advance */
+	uint64_t (*bytes)(const rb_mesh_rows *rows);
+	bool quality; /* The file contains the quality of tetrahedra */
 } file_format;
 
 typedef struct writing
 {
-	const file_format *format;
+	rb_status (*write)(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
 	rb_mesh_rows rows;
 	double *quality[2]; /* radius_edge and min_dihedral of each tetrahedron */
 	rb_buffer file;
@@ -65,7 +68,7 @@ write_file(rb_meshing_run *run)
 	rb_meshing_stage(run, RB_MESH_FILL, &start);
 	status = w->quality[0] == NULL ? RB_OK : measure_tets(run, w);
 	if (status == RB_OK)
-		status = w->format->write(&run->ctx, &w->rows, &w->file);
+		status = w->write(&run->ctx, &w->rows, &w->file);
 	rb_meshing_stage(run, RB_MESH_FILL, &start);
 	return status;
 }
@@ -163,11 +166,16 @@ return_file(FunctionCallInfo fcinfo, const file_format *format)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	caller = rb_call_enter();
-	rb_arguments_bind(&a, format->function, "mesh * *_id *_group", label_sides,
-					  lengthof(label_sides), fcinfo->args);
+	rb_arguments_bind(&a, format->function,
+					  format->write_facets == NULL ? "mesh * *_id *_group"
+												   : "mesh part * *_id *_group",
+					  label_sides, lengthof(label_sides), fcinfo->args);
 	for (int i = 0; i < (int) lengthof(label_sides); i++)
 		from[i] = read_label_arguments(&a, i);
 	w = palloc0(sizeof *w);
+	w->write = format->write_facets != NULL && rb_argument_choice(&a, "part", "tets", "facets")
+				   ? format->write_facets
+				   : format->write;
 	run = open_tables(format->function, text_to_cstring(PG_GETARG_TEXT_PP(0)), tables);
 	rb_meshing_load(run, tables, &mesh);
 	check_corners_are_vertices(run, &tables[RB_MESH_TETS], &mesh, mesh.tets[0], 4);
@@ -176,7 +184,6 @@ return_file(FunctionCallInfo fcinfo, const file_format *format)
 		labels[i] = from[i].column == NULL ? NULL
 										   : rb_meshing_labels_read(run, &tables[labeled[i]],
 																	&from[i], mesh.n[labeled[i]]);
-	w->format = format;
 	w->rows = (rb_mesh_rows){.npoints = mesh.n[RB_MESH_VERTICES],
 							 .ntets = mesh.n[RB_MESH_TETS],
 							 .nfaces = mesh.n[RB_MESH_FACES],
@@ -193,7 +200,8 @@ return_file(FunctionCallInfo fcinfo, const file_format *format)
 		w->quality[i] = rb_meshing_array(run, w->rows.ntets, sizeof(double));
 	w->rows.radius_edge = w->quality[0];
 	w->rows.min_dihedral = w->quality[1];
-	check_size(run, format->bytes(&w->rows));
+	if (format->bytes != NULL)
+		check_size(run, format->bytes(&w->rows));
 	run->arg = w;
 	rb_meshing_work(run, write_file);
 	check_size(run, w->file.n);
@@ -221,8 +229,10 @@ gmsh_bytes(const rb_mesh_rows *rows)
 		return return_file(fcinfo, &format);                    \
 	}
 
-RB_DEFINE(redblue_mesh_vtu, rb_mesh_vtu, rb_mesh_vtu_bytes, true)
-RB_DEFINE(redblue_mesh_gmsh, rb_mesh_gmsh, gmsh_bytes, false)
+RB_DEFINE(redblue_mesh_vtu, rb_mesh_vtu, NULL, rb_mesh_vtu_bytes, true)
+RB_DEFINE(redblue_mesh_gmsh, rb_mesh_gmsh, NULL, gmsh_bytes, false)
+RB_DEFINE(redblue_mesh_xdmf, rb_mesh_xdmf, rb_mesh_xdmf_facets, NULL, false)
+RB_DEFINE(redblue_mesh_abaqus, rb_mesh_abaqus, NULL, NULL, false)
 
 /* ---- surfaces as geometries ---- */
 
