@@ -1519,12 +1519,12 @@ redblue_tetrahedra.';
 
 CREATE TYPE redblue_mesh_counts AS (
 	vertices bigint, tets bigint, faces bigint, segments bigint,
-	on_segments bigint, on_facets bigint, inside bigint, crossings bigint, regions bigint,
+	on_segments bigint, on_facets bigint, inside bigint, crossings bigint, regions bigint, solids bigint,
 	read_ms float8, weld_ms float8, validate_ms float8, points_ms float8,
 	segments_ms float8, facets_ms float8, regions_ms float8, fill_ms float8);
 COMMENT ON TYPE redblue_mesh_counts IS
 'Holds the numbers of rows of the four tables of a mesh; the numbers of vertices that were added on segments and edges, on facets, elsewhere,
-and where facets cross; the number of regions; and the milliseconds of each stage.';
+and where facets cross; the numbers of regions and of solids; and the milliseconds of each stage.';
 
 CREATE FUNCTION redblue_tetrahedralize(
 	facets regclass DEFAULT NULL,
@@ -1538,7 +1538,9 @@ CREATE FUNCTION redblue_tetrahedralize(
 	face_tolerance float8 DEFAULT NULL,
 	keep text DEFAULT 'inside',
 	on_crossing text DEFAULT 'error',
-	merge "any" DEFAULT 'coplanar'::text)
+	merge "any" DEFAULT 'coplanar'::text,
+	solid name DEFAULT NULL,
+	on_bad text DEFAULT 'error')
 RETURNS redblue_mesh_counts
 AS 'MODULE_PATHNAME', 'redblue_tetrahedralize'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
@@ -1552,7 +1554,8 @@ with id parent_id), edge (added on the boundary of the facet with id parent_id),
 (added elsewhere) or crossing (added where facets and segments were split). radius_edge is the ratio of circumradius to shortest edge;
 min_dihedral is in degrees. mesh_faces contains the faces that form facets; polygon is the number of the polygon among the rows with that
 id. Edges of one segment have the same number in column segment; segment_id is null on the boundary of a facet.
-Errors: 55000 table is not empty; 42703 and 42804 missing or wrongly typed column; 42501 insufficient privilege; 22004 mesh is null; 42602
+solid, on_bad: mesh each solid separately into the same tables, with a column solid_id, as redblue_refine does.
+Errors: 0A000 solid together with sides other than facets; 55000 table is not empty; 42703 and 42804 missing or wrongly typed column; 42501 insufficient privilege; 22004 mesh is null; 42602
 mesh is not a valid name; 25006 read-only transaction; and those of redblue_tetrahedra.';
 
 CREATE FUNCTION redblue_tetrahedralize_query(
@@ -1567,7 +1570,9 @@ CREATE FUNCTION redblue_tetrahedralize_query(
 	face_tolerance float8 DEFAULT NULL,
 	keep text DEFAULT 'inside',
 	on_crossing text DEFAULT 'error',
-	merge "any" DEFAULT 'coplanar'::text)
+	merge "any" DEFAULT 'coplanar'::text,
+	solid name DEFAULT NULL,
+	on_bad text DEFAULT 'error')
 RETURNS redblue_mesh_counts
 AS 'MODULE_PATHNAME', 'redblue_tetrahedralize_query'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;

@@ -199,7 +199,17 @@ SELECT solids FROM redblue_refine('houses', 'town', solid => 'house', sizes => '
 ALTER TABLE town_faces ALTER solid_id TYPE bigint;
 SELECT solids FROM redblue_refine_query('SELECT *, house::int2 AS "House" FROM houses', 'town', solid => '"House"', sizes => 'TABLE sizes');
 SELECT count(DISTINCT solid_id) FROM town_faces;
+-- Without refinement
+SELECT solids, regions, vertices, tets FROM redblue_tetrahedralize('houses', 'plain', solid => 'house');
+SELECT count(*) AS houses, bool_and(vertices = 8 AND tets BETWEEN 5 AND 6) AS boxes
+FROM (SELECT solid_id, count(*) AS tets, (SELECT count(*) FROM plain_vertices v WHERE v.solid_id = t.solid_id) AS vertices FROM plain_tets t GROUP BY solid_id) s;
+CREATE VIEW plain83_vertices AS SELECT * FROM plain_vertices WHERE solid_id = 83;
+CREATE VIEW plain83_tets AS SELECT * FROM plain_tets WHERE solid_id = 83;
+CREATE VIEW plain83_faces AS SELECT * FROM plain_faces WHERE solid_id = 83;
+CREATE VIEW plain83_segments AS SELECT * FROM plain_segments WHERE solid_id = 83;
+SELECT * FROM redblue_mesh_check('plain83', 'house');
 -- No rows, no solids
+SELECT solids, tets FROM redblue_tetrahedralize_query('SELECT * FROM houses LIMIT 0', 'nobody', solid => 'house');
 SELECT solids, vertices, tets FROM redblue_refine_query('SELECT * FROM houses LIMIT 0', 'nobody', solid => 'house');
 -- An open solid, and solids that cannot be meshed, are identified by their ids.
 DELETE FROM houses WHERE house = 90 AND n = 3;
@@ -213,6 +223,11 @@ SELECT solids FROM redblue_refine_query('SELECT * FROM houses WHERE house > 85',
 SELECT solids, regions, tets > 0 AS tets FROM redblue_refine('houses', 'bad', solid => 'house', on_bad => 'skip', radius_edge => 'infinity');
 SELECT count(DISTINCT solid_id), count(*) FILTER (WHERE solid_id IN (80, 85, 95)) AS bad FROM bad_vertices;
 SELECT solids, vertices FROM redblue_refine_query('SELECT * FROM houses WHERE house IN (80, 85)', 'worse', solid => 'house', on_bad => 'skip');
+SELECT solids FROM redblue_tetrahedralize('houses', 'raw', solid => 'house');
+SELECT solids, tets > 0 AS tets FROM redblue_tetrahedralize('houses', 'raw', solid => 'house', on_bad => 'skip');
+SELECT count(DISTINCT solid_id), count(*) FILTER (WHERE solid_id IN (80, 85, 95)) AS bad FROM raw_vertices;
+SELECT redblue_tetrahedralize('houses', 'x', solid => 'house', points => 'points');
+SELECT redblue_tetrahedralize(points => 'points', mesh => 'x', solid => 'house');
 
 -- Invalid calls
 SELECT redblue_refine('gem');

@@ -189,7 +189,7 @@ fill_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
 		status = tetrahedralize_part(run, ctx, part);
 	enter_stage(run, part, RB_MESH_TETRAHEDRALIZE, RB_MESH_REFINE, &start);
 	/* If the call has one mesh only, a separate work function refines it. */
-	if (status == RB_OK && run->call->by_solid)
+	if (status == RB_OK && run->call->by_solid && run->call->refine)
 		status = refine_part(run, ctx, part);
 	if (status == RB_OK && (run->call->by_solid || !run->call->refine))
 		status = name_polygons(ctx, part);

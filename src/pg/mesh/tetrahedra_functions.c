@@ -5,9 +5,9 @@
  *	  stores it in four tables.
  *
  * Any side may be omitted, but one of facets, points and segments must be given. Rows of facets may
- * share an id: they are facets of one object. If the mesh is refined, there are also sizes, and
- * extra columns: the solid of each facet, and the maximum volume of tetrahedra for regions and
- * sizes.
+ * share an id: they are facets of one object. If the mesh is stored, an extra column may name the
+ * solid of each facet. If it is refined, there are also sizes, and extra columns with the maximum
+ * volume of tetrahedra for regions and sizes.
  *
  * A row of redblue_tetrahedra contains the coordinates of the corners in addition to their numbers,
  * because there is no table in which to look up the numbers. Volumes, boxes and sections can thus
@@ -152,12 +152,20 @@ read_options(rb_meshing_call *call, const rb_arguments *a)
 		"The argument is the maximum volume of a tetrahedron; it must be greater than 0.");
 	call->options.max_points = read_max_points(a);
 	call->options.keep_surface = !keep->isnull && DatumGetBool(keep->value);
-	for (int i = 0; i < RB_MESH_NUMBERS; i++)
+	for (int i = RB_MESH_REGION_VOLUME; i < RB_MESH_NUMBERS; i++)
 		check_side_given(a, (rb_meshing_number) i);
-	for (int i = 0; i < RB_MESH_NUMBERS; i++)
+	for (int i = RB_MESH_REGION_VOLUME; i < RB_MESH_NUMBERS; i++)
 		read_extra_column(call, a, (rb_meshing_number) i);
 	if (call->number[RB_MESH_SIZE].name == NULL)
 		call->number[RB_MESH_SIZE].name = "volume";
+}
+
+/* Reads the arguments about solids. */
+static void
+read_solid_arguments(rb_meshing_call *call, const rb_arguments *a)
+{
+	check_side_given(a, RB_MESH_SOLID);
+	read_extra_column(call, a, RB_MESH_SOLID);
 	call->by_solid = call->number[RB_MESH_SOLID].name != NULL;
 	call->skip_bad = rb_argument_choice(a, "on_bad", "error", "skip");
 }
@@ -268,6 +276,7 @@ rb_meshing_call_read(const rb_arguments *a, FmgrInfo *called, bool query, bool r
 	call->function = a->function;
 	if (refine)
 		read_options(call, a);
+	read_solid_arguments(call, a);
 	tolerance = rb_argument_tolerance(a);
 	for (int i = 0; i < RB_MESH_SIDES; i++)
 		read_mesh_side_arguments(call, a, query, tolerance, i);
@@ -365,7 +374,8 @@ make_mesh_counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double 
 							 s.added[RB_VERTEX_ON_FACET],
 							 s.added[RB_VERTEX_INSIDE],
 							 s.crossings,
-							 s.regions};
+							 s.regions,
+							 run->nparts};
 	const double ms[] = {run->ms[RB_STAGE_READ],
 						 run->ms[RB_MESH_WELD],
 						 run->ms[RB_MESH_VALIDATE],
@@ -394,10 +404,10 @@ return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 	Datum result;
 
 	caller = rb_call_enter();
-	rb_meshing_arguments_bind(&a, function, RB_MESH_STORE_ARGUMENTS, fcinfo->args);
+	rb_meshing_arguments_bind(&a, function, RB_MESH_STORE_ARGUMENTS " solid on_bad", fcinfo->args);
 	mesh = TextDatumGetCString(rb_argument_required(&a, "mesh"));
 	call = rb_meshing_call_read(&a, fcinfo->flinfo, query, false);
-	rb_meshing_tables_name(tables, function, mesh, false);
+	rb_meshing_tables_name(tables, function, mesh, call->by_solid);
 	check_any_side_given(call);
 	run = rb_meshing_open(call, CurrentMemoryContext);
 	rb_meshing_read(run);
@@ -406,7 +416,13 @@ return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 	 * tables.
 	 */
 	rb_meshing_tables_make(tables, function);
-	rb_meshing_work(run, rb_meshing_make);
+	if (call->by_solid)
+	{
+		run->options.threads = rb_threads(UINT64_MAX);
+		rb_meshing_make_solids(run);
+	}
+	else
+		rb_meshing_work(run, rb_meshing_make);
 	start = rb_now_ms();
 	rows = rb_meshing_fill(run, tables);
 	rb_meshing_notices(run);
