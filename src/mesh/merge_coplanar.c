@@ -249,7 +249,7 @@ unite_nearly_flat(merging *m)
 static rb_status
 write_tolerances(merging *m)
 {
-	double *to;
+	double *to = NULL;
 	bool any = false;
 
 	for (uint32_t i = 0; i < m->w->npolygons; i++)
