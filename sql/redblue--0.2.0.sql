@@ -1582,14 +1582,16 @@ COMMENT ON FUNCTION redblue_tetrahedralize_query IS
 CREATE TYPE redblue_refine_counts AS (
 	vertices bigint, tets bigint, faces bigint, segments bigint,
 	on_segments bigint, on_facets bigint, on_hull bigint, inside bigint, crossings bigint, regions bigint, solids bigint,
-	bad bigint, bad_input bigint, bad_surface bigint, bad_full bigint, bad_fine bigint, rounds bigint,
+	bad bigint, bad_input bigint, bad_surface bigint, bad_full bigint, bad_fine bigint, bad_angle bigint,
+	not_delaunay bigint, rounds bigint, smallest_angle float8,
 	read_ms float8, weld_ms float8, validate_ms float8, points_ms float8,
 	segments_ms float8, facets_ms float8, regions_ms float8, refine_ms float8, fill_ms float8);
 COMMENT ON TYPE redblue_refine_counts IS
 'Holds the numbers of rows of the four tables of a refined mesh; the numbers of vertices that this call added on segments and edges, on
 facets, on the convex hull, elsewhere, and where facets cross; the numbers of regions and of solids; the number of tetrahedra that are still
-bad, and of these the numbers caused by angles of the input, by keep_surface, by max_points, and by the resolution of doubles; the number of
-rounds; and the milliseconds of each stage.';
+bad, and of these the numbers caused by angles of the input, by keep_surface, by max_points, by the resolution of doubles, and only by an
+angle below min_dihedral; the number of faces on no facet that are not Delaunay, because slivers were removed; the number of rounds; the
+smallest dihedral angle in degrees, or null without tetrahedra; and the milliseconds of each stage.';
 
 CREATE FUNCTION redblue_refine(
 	facets regclass DEFAULT NULL,
@@ -1612,7 +1614,8 @@ CREATE FUNCTION redblue_refine(
 	keep_surface boolean DEFAULT false,
 	max_points bigint DEFAULT 10000000,
 	solid name DEFAULT NULL,
-	on_bad text DEFAULT 'error')
+	on_bad text DEFAULT 'error',
+	min_dihedral float8 DEFAULT 0)
 RETURNS redblue_refine_counts
 AS 'MODULE_PATHNAME', 'redblue_refine'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
@@ -1626,10 +1629,13 @@ limit). The mesh has all properties guaranteed by redblue_tetrahedralize, which 
 and min_dihedral (in degrees) of each tetrahedron; a vertex that was added on the convex hull, off all facets, has kind hull.
 Without facets, points and segments, refines the mesh stored in the tables: adds vertices, and replaces the other three tables, whose
 readers see the old mesh until the transaction ends; facet_id, polygon, segment_id, segment and region are preserved.
+min_dihedral: removes tetrahedra with a dihedral angle below that number of degrees (slivers), as far as possible, by flips, moves of vertices
+that were added inside, and at most one more vertex in ten; 0, the default, keeps them. Those that remain are bad. Facets, segments and
+regions do not change, but faces may not be Delaunay afterwards, and the mesh cannot be refined again.
 solid: a column of facets; all rows with the same value form a solid, and each solid is meshed separately, in parallel, into the same tables,
 which have a column solid_id. A solid that cannot be meshed raises an error, that of the smallest such value; with on_bad => ''skip'' it is
 skipped, as is a solid with a row that cannot be read, and a notice reports the number of skipped solids with reasons.
-Errors: 22023 invalid radius_edge, volume or max_points; 0A000 solid together with sides other than facets, or refinement of an existing mesh
+Errors: 22023 invalid radius_edge, volume, max_points or min_dihedral; 0A000 solid together with sides other than facets, or refinement of an existing mesh
 of several solids; 55000 existing mesh has faults; and those of redblue_tetrahedralize.';
 
 CREATE FUNCTION redblue_refine_query(
@@ -1653,7 +1659,8 @@ CREATE FUNCTION redblue_refine_query(
 	keep_surface boolean DEFAULT false,
 	max_points bigint DEFAULT 10000000,
 	solid name DEFAULT NULL,
-	on_bad text DEFAULT 'error')
+	on_bad text DEFAULT 'error',
+	min_dihedral float8 DEFAULT 0)
 RETURNS redblue_refine_counts
 AS 'MODULE_PATHNAME', 'redblue_refine_query'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
@@ -1672,7 +1679,8 @@ CREATE FUNCTION redblue_mesh_check(
 	face_tolerance float8 DEFAULT NULL,
 	keep text DEFAULT 'inside',
 	on_crossing text DEFAULT 'error',
-	merge "any" DEFAULT 'coplanar'::text)
+	merge "any" DEFAULT 'coplanar'::text,
+	delaunay boolean DEFAULT true)
 RETURNS TABLE (
 	fault text, vertices bigint[], tets bigint[], faces bigint[], edges bigint[],
 	facet_id bigint, polygon int, segment_id bigint, segment bigint, amount float8, region bigint)
@@ -1686,7 +1694,8 @@ in any order: all input points must be vertices, with identical coordinates; eve
 of edges; and regions must have the volumes that their facets enclose, up to rounding.
 fault is a description; vertices, tets, faces, edges are ids of rows of the tables; facet_id, polygon, segment_id identify the input;
 segment is that of mesh_segments; amount is the size of the fault, which for a volume is the excess as a fraction; region is the region with
-the wrong volume. keep, on_crossing and merge must be those with which the mesh was built.
+the wrong volume. keep, on_crossing and merge must be those with which the mesh was built. delaunay => false accepts
+vertices in circumspheres, as are left by redblue_refine with min_dihedral; everything else is still checked.
 Errors: 42P01 and 42703 missing table or column; 42501 insufficient privilege; and those of redblue_tetrahedra.';
 
 CREATE FUNCTION redblue_mesh_vtu(

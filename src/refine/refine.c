@@ -20,6 +20,7 @@
  * segments.
  */
 #include "mesh/flatness.h"
+#include "refine/angles.h"
 #include "refine/refining.h"
 
 #include <math.h>
@@ -66,7 +67,9 @@ typedef struct export_worker
 	uint64_t added[RB_VERTEX_KINDS];
 	uint64_t bad;
 	uint64_t bad_because[RB_BAD_REASONS];
-	char apart[128]; /* Padding against false sharing of cache lines */
+	double least;      /* Measure of the smallest dihedral angle (angles.h) */
+	uint32_t flattest; /* First cell that has it */
+	char apart[128];   /* Padding against false sharing of cache lines */
 } export_worker;
 
 /* The items of one block, which are contiguous in the lists of the thread that processed it */
@@ -88,6 +91,7 @@ typedef struct result
 	block *blocks;
 	uint32_t nblocks;
 	uint32_t points_before;
+	double min_angle; /* Measure of min_dihedral, or 0 */
 	rb_tets out;
 } result;
 
@@ -236,20 +240,63 @@ list_subsegments(result *s, export_worker *w, uint32_t i)
 	}
 }
 
+/* Returns true if edge e of a cell is where two different facets meet, with the cell in between. */
+static bool
+is_between_facets(const rb_cell *c, uint32_t e, uint32_t bits)
+{
+	uint32_t f[2], n = 0;
+
+	for (uint32_t k = 0; k < 4; k++)
+		if (k != rb_cell_edge_from(e) && k != rb_cell_edge_to(e))
+			f[n++] = k;
+	return (bits & RB_CELL_WALL(f[0])) != 0 && (bits & RB_CELL_WALL(f[1])) != 0 &&
+		   c->facet[f[0]] != c->facet[f[1]];
+}
+
 /* Counts a tetrahedron that stayed bad, by reason. */
 static void
-count_bad(const result *s, export_worker *w, const rb_cell *c, uint32_t bits)
+count_bad(export_worker *w, rb_bad_reason reason)
+{
+	w->bad++;
+	w->bad_because[reason]++;
+}
+
+/* Returns true if a tetrahedron exceeds the bounds on its shape and volume. */
+static bool
+is_bad_cell(const result *s, const rb_cell *c)
 {
 	const rb_cells *m = &s->r->mesh;
-	rb_tet_shape shape = rb_cell_shape(m, c);
+	rb_tet_shape shape;
 	bool kept;
 
-	if (!rb_cell_bad(m, c, &shape, &kept))
-		return;
-	w->bad++;
-	w->bad_because[(bits & RB_CELL_LEFT) != 0 ? (bits & RB_CELL_REASON) >> RB_CELL_REASON_SHIFT
-				   : s->r->full               ? RB_BAD_FULL
-											  : RB_BAD_INPUT]++;
+	if (!(m->ratio < INFINITY) && !m->has_volumes)
+		return false;
+	shape = rb_cell_shape(m, c);
+	return rb_cell_bad(m, c, &shape, &kept);
+}
+
+/* Measures the smallest angle of a tetrahedron, and counts the tetrahedron if it stayed bad. */
+static void
+judge_cell(const result *s, export_worker *w, uint32_t i, uint32_t bits)
+{
+	const rb_cells *m = &s->r->mesh;
+	const rb_cell *c = &m->cells[i];
+	uint32_t e = 0;
+	const double angle = rb_tet_angle(rb_site_at(m, c->v[0]), rb_site_at(m, c->v[1]),
+									  rb_site_at(m, c->v[2]), rb_site_at(m, c->v[3]), &e);
+
+	if (angle < w->least || (angle == w->least && i < w->flattest))
+	{
+		w->least = angle;
+		w->flattest = i;
+	}
+	if ((bits & RB_CELL_FINE) == 0 && is_bad_cell(s, c))
+		count_bad(w, (bits & RB_CELL_LEFT) != 0
+						 ? (rb_bad_reason) ((bits & RB_CELL_REASON) >> RB_CELL_REASON_SHIFT)
+					 : s->r->full ? RB_BAD_FULL
+								  : RB_BAD_INPUT);
+	else if (angle < s->min_angle)
+		count_bad(w, is_between_facets(c, e, bits) ? RB_BAD_INPUT : RB_BAD_ANGLE);
 }
 
 /* Scans one block, in whole groups. */
@@ -258,7 +305,6 @@ scan_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	result *s = arg;
 	const rb_cells *m = &s->r->mesh;
-	const bool wanted = m->ratio < INFINITY || m->has_volumes;
 	const uint32_t number = rb_each_thread(me);
 	export_worker *w = &s->workers[number];
 	block *b = &s->blocks[from / BLOCK];
@@ -283,8 +329,7 @@ scan_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 				list_constrained_faces(s, w, (uint32_t) i);
 			if ((bits & RB_CELL_SEGMENTS) != 0)
 				list_subsegments(s, w, (uint32_t) i);
-			if (wanted && (bits & RB_CELL_FINE) == 0)
-				count_bad(s, w, c, bits);
+			judge_cell(s, w, (uint32_t) i, bits);
 		}
 		s->groups[first / GROUP].tets = tets;
 	}
@@ -527,6 +572,8 @@ static void
 add_report(const result *s)
 {
 	rb_refine_report *to = s->r->report;
+	double least = INFINITY;
+	uint32_t flattest = RB_NOWHERE;
 
 	for (uint32_t i = 0; i < s->nworkers; i++)
 	{
@@ -537,6 +584,21 @@ add_report(const result *s)
 		to->bad += w->bad;
 		for (int k = 0; k < RB_BAD_REASONS; k++)
 			to->bad_because[k] += w->bad_because[k];
+		if (w->least < least || (w->least == least && w->flattest < flattest))
+		{
+			least = w->least;
+			flattest = w->flattest;
+		}
+	}
+	to->min_dihedral = 180;
+	if (flattest != RB_NOWHERE)
+	{
+		const uint32_t *v = s->r->mesh.cells[flattest].v;
+		rb_tet_quality q;
+
+		rb_tet_measure(rb_site_at(&s->r->mesh, v[0]), rb_site_at(&s->r->mesh, v[1]),
+					   rb_site_at(&s->r->mesh, v[2]), rb_site_at(&s->r->mesh, v[3]), &q);
+		to->min_dihedral = q.min_dihedral;
 	}
 }
 
@@ -567,6 +629,11 @@ open_export_workers(result *s)
 	RB_TRY(RB_ALLOCATE(r->ctx, s->workers, rb_each_threads(s->team)));
 	s->nworkers = rb_each_threads(s->team);
 	memset(s->workers, 0, s->nworkers * sizeof(export_worker));
+	for (uint32_t i = 0; i < s->nworkers; i++)
+	{
+		s->workers[i].least = INFINITY;
+		s->workers[i].flattest = RB_NOWHERE;
+	}
 	return RB_OK;
 }
 
@@ -598,6 +665,7 @@ export_mesh(rb_refining *r, rb_tets *tets)
 	memset(&s, 0, sizeof s);
 	s.r = r;
 	s.points_before = tets->npoints;
+	s.min_angle = rb_angle_measure(r->options->min_dihedral);
 	status = open_export_workers(&s);
 	if (status == RB_OK)
 		status = export_points(&s);
@@ -786,6 +854,9 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 		r.protect = again;
 	}
 	report->ms_rounds = lap_ms(&start);
+	if (status == RB_OK && options->min_dihedral > 0)
+		status = rb_refining_remove_slivers(&r, &report->slivers);
+	report->ms_slivers = lap_ms(&start);
 	if (status == RB_OK)
 		status = export_mesh(&r, tets);
 	report->ms_result = lap_ms(&start);

@@ -3,9 +3,10 @@
  *	  Refines a constrained Delaunay tetrahedralization by adding Steiner points until no bad
  *	  tetrahedron is left that can be improved.
  *
- * A tetrahedron is bad if its circumradius exceeds radius_edge times its shortest edge, or if its
- * volume exceeds the bound that applies at its location. The output is as exact as the input: it
- * keeps every guarantee of tetrahedralize.h.
+ * A tetrahedron is bad if its circumradius exceeds radius_edge times its shortest edge, if its
+ * volume exceeds the bound that applies at its location, or if one of its dihedral angles is smaller
+ * than min_dihedral. The output is as exact as the input: it keeps every guarantee of
+ * tetrahedralize.h, except that faces may not be Delaunay where slivers were removed.
  *
  * The result is bitwise identical for any number of threads, and on a device.
  */
@@ -43,6 +44,7 @@ typedef struct rb_refine_options
 	uint32_t nregion_volumes;
 	const rb_size *sizes;
 	uint32_t nsizes;
+	double min_dihedral; /* Angle in degrees below which slivers are removed, or 0 */
 	bool keep_surface;   /* True to add no point on segments, on facets, or on the hull */
 	uint64_t max_points; /* Maximum number of points including the input, or 0 for no limit */
 	int threads;
@@ -58,6 +60,7 @@ typedef enum rb_bad_reason
 	RB_BAD_SURFACE,  /* keep_surface forbids the point */
 	RB_BAD_FULL,     /* max_points is reached */
 	RB_BAD_TOO_FINE, /* Doubles are too coarse for the required point */
+	RB_BAD_ANGLE,    /* Only an angle below min_dihedral, which could not be enlarged */
 	RB_BAD_REASONS
 } rb_bad_reason;
 
@@ -77,6 +80,20 @@ typedef enum rb_refine_step
 	RB_REFINE_STEPS
 } rb_refine_step;
 
+/* Counts of the removal of slivers */
+typedef struct rb_slivers_report
+{
+	uint64_t before; /* Slivers before it */
+	uint64_t flips;
+	uint64_t moved; /* Number of times that a vertex was moved */
+	uint64_t added; /* Vertices added */
+	/*
+	 * Faces on no facet that are not Delaunay: the circumsphere of the tetrahedron on one side
+	 * contains the opposite vertex on the other side
+	 */
+	uint64_t not_delaunay;
+} rb_slivers_report;
+
 typedef struct rb_refine_report
 {
 	uint64_t added[RB_VERTEX_KINDS]; /* Vertices added, by rb_vertex_kind */
@@ -85,7 +102,9 @@ typedef struct rb_refine_report
 	uint32_t rounds;
 	uint32_t device_rounds; /* Rounds that ran on the backend */
 	uint64_t tried;         /* Candidates processed in all rounds */
-	double ms_start, ms_rounds, ms_result;
+	double min_dihedral;    /* Smallest dihedral angle in the result, in degrees */
+	rb_slivers_report slivers;
+	double ms_start, ms_rounds, ms_slivers, ms_result;
 	/* Bytes allocated on the device, bytes of these that hold the mesh, and milliseconds by step */
 	uint64_t device_bytes, device_mesh_bytes;
 	double device_ms[RB_REFINE_STEPS];

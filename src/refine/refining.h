@@ -7,6 +7,7 @@
  *	hull.c           removes slivers from the hull and builds facets for it
  *	rounds.c         runs the rounds on host threads
  *	group_insert.c   inserts blocked points jointly: small groups, or all, into a rebuilt mesh
+ *	slivers.c        removes tetrahedra with small angles at the end
  */
 #ifndef RB_REFINE_REFINING_H
 #define RB_REFINE_REFINING_H
@@ -175,6 +176,12 @@ extern rb_status rb_refining_insert_jointly(rb_refining *r, bool *any);
  * changed.
  */
 extern rb_status rb_refining_rebuild(rb_refining *r, bool *done);
+
+/*
+ * Removes tetrahedra with a dihedral angle below options->min_dihedral, as far as possible, after
+ * all rounds (slivers.c). The cells can be exported afterwards, but not refined further.
+ */
+extern rb_status rb_refining_remove_slivers(rb_refining *r, rb_slivers_report *report);
 
 /* Allocates room for this many cells and vertices (import.c). */
 extern rb_status rb_refining_reserve(rb_refining *r, size_t cells, size_t sites);

@@ -3,7 +3,7 @@
  *	  Builds a PLC from a file, tetrahedra from that, and refines them: prints their number,
  *	  those that remain bad and why, time and memory.
  *
- *	refine [-k hull|inside] [-B RATIO] [-a VOLUME] [-Y] [-n POINTS] [-j THREADS] [-s BEND]
+ *	refine [-k hull|inside] [-B RATIO] [-a VOLUME] [-Y] [-d DEGREES] [-n POINTS] [-j THREADS] [-s BEND]
  *		   [-o BASE] [-p FILE] [-t N] [-m MB] [-h] FILE
  *
  * FILE, -k, -s, -o, -p, -m and -h are those of cdt.c.
@@ -12,6 +12,7 @@
  *		means no limit
  *	-a	maximum volume of a good tetrahedron
  *	-Y	add no points on segments and facets
+ *	-d	dihedral angle in degrees below which slivers are removed; 0, the default, keeps them
  *	-n	maximum number of points
  *	-j	number of threads
  *	-t	number of repetitions; times are the smallest ones; cpu_ms_refine is that of all threads
@@ -51,10 +52,7 @@ static const char *const added_text[RB_VERTEX_KINDS] = {
 };
 
 static const char *const reason_text[RB_BAD_REASONS] = {
-	"bad_input",
-	"bad_surface",
-	"bad_full",
-	"bad_too_fine",
+	"bad_input", "bad_surface", "bad_full", "bad_too_fine", "bad_angle",
 };
 
 static void
@@ -62,6 +60,7 @@ measure(const rb_tets *r, const rb_refine_options *o)
 {
 	uint32_t bins[8] = {0, 0, 0, 0, 0, 0, 0, 0};
 	uint32_t bad = 0;
+	uint32_t flat = 0;
 	double least = 180;
 	double most = 0;
 	double worst = 0;
@@ -80,11 +79,13 @@ measure(const rb_tets *r, const rb_refine_options *o)
 		most = fmax(most, q.max_dihedral);
 		worst = fmax(worst, q.radius_edge);
 		volume += q.volume;
+		flat += q.min_dihedral < 5;
 		bins[(int) fmin(7, q.min_dihedral / 10)]++;
 	}
 	printf(
 		"measured_bad %u\nvolume %.15g\nworst_ratio %.6g\nmin_dihedral %.4f\nmax_dihedral %.4f\n",
 		bad, volume, worst, least, most);
+	printf("dihedral_below_5 %u\n", flat);
 	for (int i = 0; i < 8; i++)
 		printf("dihedral_%d %u\n", 10 * i, bins[i]);
 }
@@ -114,15 +115,19 @@ say(const rb_plc *plc, const rb_tets *r, const rb_refine_report *report, const o
 	for (int k = 0; k < RB_BAD_REASONS; k++)
 		printf("%s %" PRIu64 "\n", reason_text[k], report->bad_because[k]);
 	printf("rounds %u\ntried %" PRIu64 "\n", report->rounds, report->tried);
+	printf("slivers_before %" PRIu64 "\nflips %" PRIu64 "\nmoved %" PRIu64
+		   "\nadded_for_slivers %" PRIu64 "\nnot_delaunay %" PRIu64 "\n",
+		   report->slivers.before, report->slivers.flips, report->slivers.moved,
+		   report->slivers.added, report->slivers.not_delaunay);
 	measure(r, &o->refine);
 }
 
 static int
 run(const rb_plc *plc, const options *o)
 {
-	static const char *const name[6] = {"ms_cdt",    "ms_refine", "ms_start",
-										"ms_rounds", "ms_result", "cpu_ms_refine"};
-	double best[6] = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
+	static const char *const name[7] = {"ms_cdt",    "ms_refine",  "ms_start",     "ms_rounds",
+										"ms_result", "ms_slivers", "cpu_ms_refine"};
+	double best[7] = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
 
 	for (int i = 0; i < o->times; i++)
 	{
@@ -135,7 +140,7 @@ run(const rb_plc *plc, const options *o)
 		uint64_t peak_cdt;
 		uint32_t before;
 		double began;
-		double took[6];
+		double took[7];
 		clock_t cpu;
 
 		if (memory == NULL)
@@ -160,7 +165,7 @@ run(const rb_plc *plc, const options *o)
 		cpu = clock();
 		status = rb_refine(&ctx, &o->refine, &r, &report);
 		took[1] = tets_now() - began;
-		took[5] = 1e3 * (double) (clock() - cpu) / CLOCKS_PER_SEC;
+		took[6] = 1e3 * (double) (clock() - cpu) / CLOCKS_PER_SEC;
 		if (status != RB_OK)
 		{
 			printf("fault refine: %s %s\nms_refine %.3f\n", rb_status_text(status), ctx.error.text,
@@ -175,7 +180,8 @@ run(const rb_plc *plc, const options *o)
 		took[2] = report.ms_start;
 		took[3] = report.ms_rounds;
 		took[4] = report.ms_result;
-		for (int k = 0; k < 6; k++)
+		took[5] = report.ms_slivers;
+		for (int k = 0; k < 7; k++)
 			best[k] = fmin(best[k], took[k]);
 		/* Each repetition must print the same hash. */
 		if (o->hash)
@@ -186,7 +192,7 @@ run(const rb_plc *plc, const options *o)
 
 			printf("tets_before %u\n", before);
 			say(plc, &r, &report, o);
-			for (int k = 0; k < 6; k++)
+			for (int k = 0; k < 7; k++)
 				printf("%s %.3f\n", name[k], best[k]);
 			printf("tets_per_s %.0f\n", best[1] > 0 ? 1e3 * (double) r.ntets / best[1] : 0);
 			printf("peak_bytes_cdt %" PRIu64 "\npeak_bytes %" PRIu64 "\nbytes_per_tet %.1f\n",
@@ -224,7 +230,7 @@ main(int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 	{
 		const char *a = argv[i];
-		const bool valued = a[0] == '-' && a[1] != '\0' && strchr("kBanjsoptm", a[1]) != NULL;
+		const bool valued = a[0] == '-' && a[1] != '\0' && strchr("kBadnjsoptm", a[1]) != NULL;
 
 		if (valued && i + 1 == argc)
 			break;
@@ -236,6 +242,8 @@ main(int argc, char **argv)
 			o.refine.max_volume = atof(argv[++i]);
 		else if (strcmp(a, "-Y") == 0)
 			o.refine.keep_surface = true;
+		else if (strcmp(a, "-d") == 0)
+			o.refine.min_dihedral = atof(argv[++i]);
 		else if (strcmp(a, "-n") == 0)
 			o.refine.max_points = strtoull(argv[++i], NULL, 10);
 		else if (strcmp(a, "-j") == 0)
@@ -257,9 +265,11 @@ main(int argc, char **argv)
 	}
 	if (path == NULL || path[0] == '-')
 	{
-		fprintf(stderr, "usage: refine [-k hull|inside] [-B RATIO] [-a VOLUME] [-Y] [-n POINTS] "
-						"[-j THREADS] [-s BEND] [-o BASE] [-p FILE] [-t N] [-m MB] [-h] "
-						"FILE.poly|FILE.off\n");
+		fprintf(
+			stderr,
+			"usage: refine [-k hull|inside] [-B RATIO] [-a VOLUME] [-Y] [-d DEGREES] [-n POINTS] "
+			"[-j THREADS] [-s BEND] [-o BASE] [-p FILE] [-t N] [-m MB] [-h] "
+			"FILE.poly|FILE.off\n");
 		return 2;
 	}
 	plc = plc_read(path, o.may_bend);

@@ -129,7 +129,8 @@ typedef struct rb_check_input
 	/* the input of the mesh, or NULL to check only the mesh's internal consistency */
 	const rb_plc *plc;
 	rb_keep keep;
-	uint32_t most; /* maximum number of faults reported per kind; all are counted */
+	bool not_delaunay; /* true if faces need not be Delaunay */
+	uint32_t most;     /* maximum number of faults reported per kind; all are counted */
 } rb_check_input;
 
 /* Result of a check; its list belongs to ctx->memory and is freed by rb_check_report_free */

@@ -95,6 +95,7 @@ typedef struct checking
 	rb_meshing_loaded mesh;
 	rb_meshing_matched matched;
 	rb_check_report report;
+	bool not_delaunay; /* Faces need not be Delaunay */
 } checking;
 
 /* ---- work functions ---- */
@@ -127,6 +128,7 @@ check_loaded_mesh(rb_meshing_run *run)
 
 	in.plc = run->part->is_welded ? &run->part->welded.plc : NULL;
 	in.keep = run->call->keep;
+	in.not_delaunay = c->not_delaunay;
 	in.most = UINT32_MAX;
 	rb_meshing_stage(run, RB_MESH_CHECK, &start);
 	status = rb_check_mesh(&run->ctx, &in, &c->report);
@@ -292,8 +294,10 @@ redblue_mesh_check(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	caller = rb_call_enter();
 	c = palloc0(sizeof *c);
-	rb_meshing_arguments_bind(&a, FUNCTION, "mesh * " RB_MESH_ARGUMENTS, fcinfo->args);
+	rb_meshing_arguments_bind(&a, FUNCTION, "mesh * " RB_MESH_ARGUMENTS " delaunay", fcinfo->args);
 	mesh = TextDatumGetCString(rb_argument_required(&a, "mesh"));
+	c->not_delaunay =
+		!rb_argument(&a, "delaunay")->isnull && !DatumGetBool(rb_argument(&a, "delaunay")->value);
 	call = rb_meshing_call_read(&a, fcinfo->flinfo, false, false);
 	rb_meshing_tables_find(tables, FUNCTION, mesh);
 	run = rb_meshing_open(call, CurrentMemoryContext);

@@ -192,12 +192,18 @@ typedef struct rb_meshing_sums
 	uint64 refined;                /* Vertices added by refinement */
 	uint64 bad, because[RB_BAD_REASONS], tried, rounds;
 	double farthest, tolerance; /* Largest values of the facets merged within a tolerance */
+	rb_slivers_report slivers;  /* Sums of its counts */
+	uint64 not_delaunay;
+	double min_dihedral; /* In degrees; NAN without tetrahedra */
 	double ms_points, ms_segments, ms_facets, ms_regions;
 } rb_meshing_sums;
 
 extern rb_meshing_sums rb_meshing_sum(const rb_meshing_run *run);
 
-/* Returns the result row of a function that stores a mesh: counts, and times in ms. */
+/*
+ * Returns the result row of a function that stores a mesh: counts, and times in ms or angles. NAN
+ * becomes NULL.
+ */
 extern Datum rb_meshing_counts_row(FunctionCallInfo fcinfo, const uint64 *counts, int ncounts,
 								   const double *ms, int nms);
 

@@ -346,6 +346,7 @@ rb_meshing_sum(const rb_meshing_run *run)
 	rb_meshing_sums s;
 
 	memset(&s, 0, sizeof s);
+	s.min_dihedral = NAN;
 	for (uint32 i = 0; i < run->nparts; i++)
 	{
 		const rb_meshing_part *part = &run->parts[i];
@@ -381,6 +382,13 @@ rb_meshing_sum(const rb_meshing_run *run)
 		for (int k = 0; k < RB_BAD_REASONS; k++)
 			s.because[k] += r->bad_because[k];
 		s.bad += r->bad;
+		s.slivers.before += r->slivers.before;
+		s.slivers.flips += r->slivers.flips;
+		s.slivers.moved += r->slivers.moved;
+		s.slivers.added += r->slivers.added;
+		s.not_delaunay += r->slivers.not_delaunay;
+		if (t->ntets > 0 && !(s.min_dihedral <= r->min_dihedral))
+			s.min_dihedral = r->min_dihedral;
 		s.tried += r->tried;
 		s.rounds = Max(s.rounds, r->rounds);
 	}
@@ -400,7 +408,10 @@ rb_meshing_counts_row(FunctionCallInfo fcinfo, const uint64 *counts, int ncounts
 	for (int i = 0; i < ncounts; i++)
 		values[i] = Int64GetDatum((int64) counts[i]);
 	for (int i = 0; i < nms; i++)
+	{
+		nulls[ncounts + i] = isnan(ms[i]);
 		values[ncounts + i] = Float8GetDatum(rint(ms[i] * 1000) / 1000);
+	}
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
 }
 
@@ -490,6 +501,13 @@ report_refinement(const rb_meshing_run *run, const rb_meshing_sums *s, rb_report
 				 (unsigned long long) s->rounds, (unsigned long long) s->tried,
 				 (unsigned long long) s->bad));
 
+	if (s->slivers.before > 0)
+		line->detail = psprintf(
+			"%s; slivers: %llu, removed with %llu flips, %llu moved and %llu added vertices; faces "
+			"that are not Delaunay: %llu",
+			line->detail, (unsigned long long) s->slivers.before,
+			(unsigned long long) s->slivers.flips, (unsigned long long) s->slivers.moved,
+			(unsigned long long) s->slivers.added, (unsigned long long) s->not_delaunay);
 	if (!run->call->by_solid)
 		add_device(run, line);
 }

@@ -29,9 +29,10 @@
 
 /* ---- arguments ---- */
 
-#define ARGUMENTS                                                                    \
-	RB_MESH_STORE_ARGUMENTS " radius_edge max_volume regions_volume sizes sizes_id " \
-							"sizes_geom sizes_volume keep_surface max_points solid on_bad"
+#define ARGUMENTS                                                                           \
+	RB_MESH_STORE_ARGUMENTS " radius_edge max_volume regions_volume sizes sizes_id "        \
+							"sizes_geom sizes_volume keep_surface max_points solid on_bad " \
+							"min_dihedral"
 
 /*
  * Returns true if no rows are given from which to build a mesh, so that the existing mesh is
@@ -410,13 +411,19 @@ refuse_faults(const rb_meshing_run *run, const continuing *c, const char *name)
 		first = found > 0 ? i : first;
 	}
 	if (n > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("%s: mesh \"%s\" cannot be refined: %s", run->call->function, name,
-						rb_fault_text((rb_fault_kind) first)),
-				 errdetail("The number of faults found in its tables is " UINT64_FORMAT ".", n),
-				 errhint("Run SELECT * FROM redblue_mesh_check(%s); for a full report.",
-						 quote_literal_cstr(name))));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("%s: mesh \"%s\" cannot be refined: %s", run->call->function, name,
+					rb_fault_text((rb_fault_kind) first)),
+			 errdetail("The number of faults found in its tables is " UINT64_FORMAT ".", n),
+			 first == RB_FAULT_NOT_DELAUNAY
+				 ? errhint("If the mesh was refined with min_dihedral, refine it once more from "
+						   "its rows. Otherwise run SELECT * FROM redblue_mesh_check(%s); for "
+						   "a full report.",
+						   quote_literal_cstr(name))
+				 : errhint("Run SELECT * FROM redblue_mesh_check(%s); for a full report.",
+						   quote_literal_cstr(name))));
 }
 
 /* Raises an ERROR if a boundary face lies on no facet. */
@@ -654,8 +661,11 @@ make_refine_counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, doubl
 							 s.because[RB_BAD_SURFACE],
 							 s.because[RB_BAD_FULL],
 							 s.because[RB_BAD_TOO_FINE],
+							 s.because[RB_BAD_ANGLE],
+							 s.not_delaunay,
 							 s.rounds};
-	const double ms[] = {run->ms[RB_STAGE_READ] + run->ms[RB_MESH_LOAD],
+	const double ms[] = {s.min_dihedral,
+						 run->ms[RB_STAGE_READ] + run->ms[RB_MESH_LOAD],
 						 run->ms[RB_MESH_WELD],
 						 run->ms[RB_MESH_VALIDATE] + run->ms[RB_MESH_CHECK],
 						 s.ms_points,

@@ -139,6 +139,29 @@ read_max_points(const rb_arguments *a)
 	return arg->isnull ? 0 : (uint64) n;
 }
 
+/* Largest min_dihedral in degrees; all angles of a regular tetrahedron are 70.5 */
+#define MOST_DIHEDRAL 60
+
+/* Reads the smallest angle; NULL means 0. */
+static double
+read_min_dihedral(const rb_arguments *a)
+{
+	const NullableDatum *arg = rb_argument(a, "min_dihedral");
+	const double x = arg->isnull ? 0 : DatumGetFloat8(arg->value);
+
+	if (!(x >= 0 && x <= MOST_DIHEDRAL))
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: invalid value for argument \"min_dihedral\": %g", a->function, x),
+			 errdetail("The argument is the smallest dihedral angle of a tetrahedron in degrees; "
+					   "it must be between 0 and %d.",
+					   MOST_DIHEDRAL),
+			 errhint("Use 10, which can be reached nearly everywhere except near sharp angles of "
+					 "the input, or 0 to keep all angles.")));
+	return x;
+}
+
 /* Reads the options of refinement. */
 static void
 read_options(rb_meshing_call *call, const rb_arguments *a)
@@ -151,6 +174,7 @@ read_options(rb_meshing_call *call, const rb_arguments *a)
 		a, "max_volume",
 		"The argument is the maximum volume of a tetrahedron; it must be greater than 0.");
 	call->options.max_points = read_max_points(a);
+	call->options.min_dihedral = read_min_dihedral(a);
 	call->options.keep_surface = !keep->isnull && DatumGetBool(keep->value);
 	for (int i = RB_MESH_REGION_VOLUME; i < RB_MESH_NUMBERS; i++)
 		check_side_given(a, (rb_meshing_number) i);

@@ -1,0 +1,99 @@
+/*
+ * slivers.h
+ *	  Declares what the removal of slivers shares: an exchange of cells for others, and the search
+ *	  for the best location of a vertex.
+ *
+ *	exchange.c       exchanges a set of cells for other cells of the same space
+ *	slivers.c        removes slivers: flips, moved vertices, added vertices; counts
+ */
+#ifndef RB_REFINE_SLIVERS_H
+#define RB_REFINE_SLIVERS_H
+
+#include "refine/refining.h"
+
+/* Maximum numbers of cells that are exchanged at once, before and after */
+#define RB_EXCHANGE_CELLS 128
+#define RB_EXCHANGE_TETS 256
+
+/* The vertex whose location is being searched, as a corner of new cells */
+#define RB_SOUGHT (UINT32_MAX - 2)
+
+/* A face between the exchanged cells and the others */
+typedef struct rb_exchange_face
+{
+	uint32_t v[3];   /* As in rb_cell_face_corner, seen from the old cell */
+	uint32_t beyond; /* Link to the cell on the other side */
+	uint32_t facet;
+	bool wall;
+	bool matched; /* True if a new cell has this face */
+} rb_exchange_face;
+
+/* An exchange of cells */
+typedef struct rb_exchange
+{
+	rb_refining *r;
+	rb_exact_env env;
+	double at[3]; /* Location of RB_SOUGHT */
+	uint32_t old[RB_EXCHANGE_CELLS];
+	uint32_t nold;
+	uint32_t tets[RB_EXCHANGE_TETS][4]; /* Corners of the new cells */
+	uint32_t ntets;
+	uint32_t slots[RB_EXCHANGE_TETS]; /* Cells that the new tetrahedra became */
+	rb_exchange_face rim[2 * RB_EXCHANGE_TETS];
+	uint32_t nrim;
+	uint32_t mates[RB_EXCHANGE_TETS][4]; /* Faces of new cells to which each one is linked */
+	uint32_t segments[6 * RB_EXCHANGE_CELLS][2];
+	uint32_t nsegments;
+	RB_VEC(uint32_t) spare; /* Cell slots that became free */
+} rb_exchange;
+
+/* Returns the location of a vertex, which may be RB_SOUGHT. */
+static inline const double *
+rb_exchange_at(const rb_exchange *x, uint32_t v)
+{
+	return v == RB_SOUGHT ? x->at : rb_site_at(&x->r->mesh, v);
+}
+
+/*
+ * Returns the measure of the smallest dihedral angle (angles.h) of a tetrahedron, or -1 if it is not
+ * positively oriented.
+ */
+extern double rb_exchange_angle(rb_exchange *x, const uint32_t *v);
+
+/* Returns the smallest measure of the old cells. */
+extern double rb_exchange_old_angle(rb_exchange *x);
+
+/*
+ * Returns the smallest measure of the new cells or, as soon as it is not greater than `least`, any
+ * value that is not greater. *first is the new cell that is measured first; it becomes the one that
+ * decided.
+ */
+extern double rb_exchange_new_angle(rb_exchange *x, double least, uint32_t *first);
+
+/* Returns true if cell is one of the old ones. */
+extern bool rb_exchange_has(const rb_exchange *x, uint32_t cell);
+
+/*
+ * Returns true if there are no more bad tetrahedra (criteria.h) among the new cells than among the
+ * old ones.
+ */
+extern bool rb_exchange_keeps_bounds(const rb_exchange *x);
+
+/*
+ * Sets the new cells to those between a vertex, which may be RB_SOUGHT, and the faces between the
+ * old cells and others that the vertex is not on. Returns false if they are too many.
+ */
+extern bool rb_exchange_star(rb_exchange *x, uint32_t vertex);
+
+/*
+ * Replaces the old cells by the new ones. The new cells must be positively oriented. Sets *done to
+ * false, and changes nothing, if they do not have the same boundary, or lack a vertex, a
+ * constrained face or a subsegment of the old cells.
+ *
+ * This is sufficient for a valid mesh: the new tetrahedra, taken with their orientations, have the
+ * same boundary as the old ones, so they cover each point as many times as these, which is once
+ * inside of the boundary and never outside. As each of them counts positively, none overlap.
+ */
+extern rb_status rb_exchange_cells(rb_exchange *x, bool *done);
+
+#endif /* RB_REFINE_SLIVERS_H */
