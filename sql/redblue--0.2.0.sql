@@ -88,6 +88,11 @@ COMMENT ON TYPE redblue_solid_report IS
 (closed); whether all normals point outward (oriented); the number of pairs of triangles that intersect; a description of the fault, or
 null; whether the row is a valid solid; and the code and location of the first fault in val3dity''s list of ISO 19107 errors, or null.';
 
+CREATE TYPE redblue_solid_measure AS (id bigint, volume float8, area float8, cx float8, cy float8, cz float8, lx float8, ly float8, lz float8,
+	hx float8, hy float8, hz float8);
+COMMENT ON TYPE redblue_solid_measure IS
+'Holds the id of a solid, its volume, the area of its boundary, its centroid (cx, cy, cz), and its bounding box (lx, ly, lz, hx, hy, hz).';
+
 -- ---- planner ----
 
 CREATE FUNCTION redblue_support(internal) RETURNS internal
@@ -958,6 +963,37 @@ COMMENT ON FUNCTION redblue_solid_check_query IS
 'Returns the result of redblue_solid_check for the rows of a query. The text is a single read-only SELECT (including WITH, VALUES and TABLE),
 which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those of
 redblue_solid_check.';
+
+CREATE FUNCTION redblue_solid_measures(
+	solids regclass,
+	solids_id name DEFAULT NULL,
+	solids_geom name DEFAULT NULL,
+	solid name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	on_bad text DEFAULT 'error')
+RETURNS SETOF redblue_solid_measure
+AS 'MODULE_PATHNAME', 'redblue_solid_measures'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_solid_measures IS
+'Returns the volume, the area of the boundary, the centroid and the bounding box of each solid. Cavities do not belong to a solid; their walls
+count as area. Volume, area and centroid are the doubles nearest to the exact values for the stored coordinates, in the units of these;
+a volume or area is never 0, and is Infinity beyond the largest double.
+Solids, solid, on_bad, ids and errors are those of redblue_points_in_solids; faces may be oriented either way.';
+
+CREATE FUNCTION redblue_solid_measures_query(
+	solids text,
+	solids_id name DEFAULT NULL,
+	solids_geom name DEFAULT NULL,
+	solid name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	on_bad text DEFAULT 'error')
+RETURNS SETOF redblue_solid_measure
+AS 'MODULE_PATHNAME', 'redblue_solid_measures_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_solid_measures_query IS
+'Returns the result of redblue_solid_measures for the rows of a query. The text is a single read-only SELECT (including WITH, VALUES and
+TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those of
+redblue_solid_measures.';
 
 -- ---- how many ----
 

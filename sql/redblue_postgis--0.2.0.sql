@@ -63,6 +63,22 @@ COMMENT ON FUNCTION redblue_position IS
 some are not on the boundary), boundary (all of it lies on the boundary), crossing (some of it is inside and some outside), outside (no
 point is inside; it may touch the boundary) or, for two solids, equal. Returns null if one is empty. Errors are those of redblue_inside.';
 
+CREATE FUNCTION redblue_volume(solid geometry) RETURNS double precision
+AS 'MODULE_PATHNAME', 'redblue_geometry_volume' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 20000;
+COMMENT ON FUNCTION redblue_volume IS
+'Returns the volume of a solid, which is a closed surface with Z that does not intersect itself, without its cavities: the double nearest
+to the exact volume, in cubic units of the coordinates. Faces may be oriented either way. The result is never 0, is Infinity beyond
+the largest double, and null if the geometry is empty.
+Errors: 22023 invalid solid, or geometry without Z; and those of redblue_intersects.';
+
+CREATE FUNCTION redblue_area(surface geometry) RETURNS double precision
+AS 'MODULE_PATHNAME', 'redblue_geometry_area' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 2000;
+COMMENT ON FUNCTION redblue_area IS
+'Returns the sum of the areas of the faces of a surface or solid, in space if it has Z, otherwise in the plane: the double nearest to the exact
+sum, in square units of the coordinates. A surface need be neither closed nor a solid; a face that is not flat counts as the triangles
+of redblue_faces. The result is 0 only if no face has an area, is Infinity beyond the largest double, and null if the geometry is empty.
+Errors: 42804 points and lines; and those of redblue_intersects.';
+
 -- ---- geometries out ----
 
 CREATE FUNCTION redblue_faces(surface geometry, OUT face int, OUT part int, OUT geom geometry) RETURNS SETOF record

@@ -51,7 +51,8 @@ my %call = (
 	points => [ 'redblue_points_in_solids', "'points', 'balls'", ", solid => 'solid'" ],
 	segments => [ 'redblue_segments_in_solids', "'holes', 'balls'", ", solid => 'solid'" ],
 	relations => [ 'redblue_solid_pairs', "'balls', 'others'", ", red_solid => 'solid', blue_solid => 'solid'" ],
-	check => [ 'redblue_solid_check', "'balls'", ", solid => 'solid'" ]);
+	check => [ 'redblue_solid_check', "'balls'", ", solid => 'solid'" ],
+	measures => [ 'redblue_solid_measures', "'balls'", ", solid => 'solid'" ]);
 my %rows;
 for my $name (sort keys %call)
 {
@@ -123,6 +124,8 @@ my %long = (
 	segments => "redblue_segments_in_solids('beams', 'onion', solid => 'solid')",
 	relations => "redblue_solid_pairs('mesh', 'mesh', red_solid => 'solid', blue_solid => 'solid')",
 	'relations of an onion' => "redblue_solid_pairs('onion', 'onion', red_solid => 'solid', blue_solid => 'solid')",
+	measures => "redblue_solid_measures_query('SELECT solid + 100 * n AS solid, ax, ay, az, bx, by, bz, cx, cy, cz FROM mesh, generate_series(1, 8) n', solid => 'solid')",
+	'measures of one' => "redblue_solid_measures_query('SELECT n AS one, ax, ay, az, bx, by, bz, cx, cy, cz FROM mesh, generate_series(1, 8) n', solid => 'one')",
 	check => "redblue_solid_check_query('SELECT m.* FROM mesh m, generate_series(1, 20)', solid => 'solid')",
 	'check of one' => "redblue_solid_check_query('SELECT m.* FROM mesh m, generate_series(1, 8)', solid => 'one')");
 $session->ask('ALTER TABLE heap ADD one int DEFAULT 1; ALTER TABLE mesh ADD one int DEFAULT 1');

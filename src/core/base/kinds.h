@@ -63,6 +63,7 @@ typedef enum rb_predicate
 	RB_INSIDE,   /* the intervals of a line inside a solid */
 	RB_RELATION, /* how two solids are positioned relative to each other */
 	RB_VALIDITY, /* whether the triangles form a valid solid, and if not, why */
+	RB_MEASURES, /* volume, area, centroid and box of a solid */
 	/* how a point, line, surface or solid lies relative to a solid */
 	RB_POSITION
 } rb_predicate;
@@ -136,6 +137,7 @@ enum
 	X(RB_INSIDE, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_insides)      \
 	X(RB_RELATION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_relations) \
 	X(RB_VALIDITY, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_solids)    \
+	X(RB_MEASURES, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_measures)  \
 	X(RB_POSITION, RB_POINT3, RB_TRIANGLE3, rb_compose_positions)    \
 	X(RB_POSITION, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_positions)  \
 	X(RB_POSITION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_positions)
@@ -214,6 +216,7 @@ rb_predicate_has_payload(rb_predicate predicate)
 }
 
 #define RB_VALIDITY_WORDS 37
+#define RB_MEASURES_WORDS 11
 
 /* Returns the number of eight-byte payload words of a pair in a block. */
 RB_HOST_DEVICE int
@@ -227,6 +230,8 @@ rb_payload_words(rb_predicate predicate)
 			return 4;
 		case RB_VALIDITY: /* words of rb_solid_to_words */
 			return RB_VALIDITY_WORDS;
+		case RB_MEASURES: /* words of rb_measures */
+			return RB_MEASURES_WORDS;
 		default:
 			return 1;
 	}

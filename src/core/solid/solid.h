@@ -506,6 +506,31 @@ extern rb_status rb_solids_check(rb_context *ctx, const rb_backend *backend, con
 extern rb_status rb_solids_sort(rb_context *ctx, const rb_backend *backend, const rb_set *surfaces,
 								bool skip, rb_solid_side of, uint32_t **bad, uint32_t **open);
 
+/* ---- measures (measures.c) ---- */
+
+/* Measures of a solid: the payload of RB_MEASURES. All are the doubles nearest to exact values. */
+typedef struct rb_measures
+{
+	double
+		volume;  /* Positive: 2^-1074 instead of 0; infinite beyond the largest double, like area */
+	double area; /* Area of the boundary */
+	double centroid[3];
+	double low[3]; /* Bounding box of the triangles that have an area */
+	double high[3];
+} rb_measures;
+
+/*
+ * Measures the only row of a set of triangles. Returns RB_BAD_SOLID if it is not a valid solid.
+ */
+extern rb_status rb_solid_measure(rb_context *ctx, const rb_set *solid, rb_measures *measures);
+
+/*
+ * Computes the sum of the areas of n triangles, rounded to nearest, but to 2^-1074 instead of 0
+ * unless it is 0.
+ */
+extern rb_status rb_surface_area(rb_context *ctx, const double *triangles, uint32_t n,
+								 double *area);
+
 /* ---- position of one row (position.c) ---- */
 
 /*

@@ -26,6 +26,7 @@ typedef enum rb_result
 	RB_RESULT_STRETCHES, /* segment_id, solid_id, from_fraction, to_fraction, length, on_boundary */
 	RB_RESULT_RELATIONS, /* red_id, blue_id, relation */
 	RB_RESULT_SOLIDS,    /* id, faces, closed, oriented, self_intersections, reason */
+	RB_RESULT_MEASURES,  /* id, volume, area, cx, cy, cz, lx, ly, lz, hx, hy, hz */
 	RB_RESULT_COUNT,     /* Number of pairs, not a set */
 	RB_RESULT_COUNTS,    /* red_id, its number of pairs; only in a plan, like the next two */
 	RB_RESULT_HITS,      /* red_id */
@@ -66,22 +67,29 @@ rb_join_is_nearest(const rb_join *join)
 	return join->predicate == RB_NEAREST;
 }
 
+/* Returns true if each row of its only side is a solid, which is reported by itself. */
+static inline bool
+rb_join_is_of_each_solid(const rb_join *join)
+{
+	return join->predicate == RB_VALIDITY || join->predicate == RB_MEASURES;
+}
+
 /* Returns true if each row of a side is a solid. */
 static inline bool
 rb_join_has_solids(const rb_join *join)
 {
 	return join->predicate == RB_RAY_PARITY || join->predicate == RB_INSIDE ||
-		   join->predicate == RB_RELATION || join->predicate == RB_VALIDITY;
+		   join->predicate == RB_RELATION || rb_join_is_of_each_solid(join);
 }
 
 /*
- * Returns true if the join can be restricted to a tile. It cannot if rows without pairs are
- * reported, or if nearest neighbors are ranked.
+ * Returns true if the join can be restricted to a tile. It cannot if each row is reported by
+ * itself, or if nearest neighbors are ranked.
  */
 static inline bool
 rb_join_has_tile(const rb_join *join)
 {
-	return join->predicate != RB_NEAREST && join->predicate != RB_VALIDITY;
+	return join->predicate != RB_NEAREST && !rb_join_is_of_each_solid(join);
 }
 
 /* Returns true if its pairs are parts of a single row. */
@@ -133,6 +141,17 @@ typedef enum rb_value
 	RB_VALUE_X,
 	RB_VALUE_Y,
 	RB_VALUE_Z,
+	RB_VALUE_VOLUME, /* Fields of rb_measures, up to the box */
+	RB_VALUE_AREA,
+	RB_VALUE_CENTROID_X,
+	RB_VALUE_CENTROID_Y,
+	RB_VALUE_CENTROID_Z,
+	RB_VALUE_LOW_X,
+	RB_VALUE_LOW_Y,
+	RB_VALUE_LOW_Z,
+	RB_VALUE_HIGH_X,
+	RB_VALUE_HIGH_Y,
+	RB_VALUE_HIGH_Z,
 	RB_VALUE_INT8,
 	RB_VALUE_INT4,
 	RB_VALUE_FLOAT8,
@@ -149,7 +168,7 @@ typedef enum rb_row_from
 	RB_ROWS_SINGLE  /* Single rows */
 } rb_row_from;
 
-#define RB_RESULT_COLUMNS 11                     /* Maximum number of output columns */
+#define RB_RESULT_COLUMNS 12                     /* Maximum number of output columns */
 #define RB_BLOCK_COLUMNS (2 + RB_VALIDITY_WORDS) /* Columns of a block: red, blue, payload words */
 
 typedef struct rb_row_shape
@@ -200,6 +219,8 @@ rb_value_in(const rb_block *block, rb_value value, size_t i)
 		case RB_VALUE_ON_BOUNDARY:
 			return BoolGetDatum((block->payload[i * block->words + 3] & RB_INTERVAL_OF(1, 0)) != 0);
 		default:
+			if (value >= RB_VALUE_VOLUME && value <= RB_VALUE_HIGH_Z)
+				return (Datum) block->payload[i * block->words + (value - RB_VALUE_VOLUME)];
 			return (Datum) 0;
 	}
 }

@@ -405,10 +405,12 @@ static void
 add_reasons_of_side(rb_reasons *r, const rb_join_run *run, int side)
 {
 	const rb_side_data *s = &run->side[side];
+	/* Statistics count the faults of solids that are neither red nor blue as those of blue. */
+	const int counted = side + 2 - rb_join_sides(run->join);
 
 	for (int fault = 0; fault < RB_SOLID_FAULTS; fault++)
 		rb_reasons_add(r, rb_solid_fault_name((rb_solid_fault) fault),
-					   run->ctx.stats.bad_because[side][fault]);
+					   run->ctx.stats.bad_because[counted][fault]);
 	for (uint32 i = 0; i < s->nrefused; i++)
 		rb_reasons_add(r, rb_refusal_name(s->refused[i].fault), 1);
 }

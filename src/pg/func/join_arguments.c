@@ -35,6 +35,8 @@ list_join_arguments(const rb_join *join)
 			return "* *_id *_geom *_solid face_tolerance on_bad tile_low tile_high";
 		case RB_VALIDITY:
 			return "* *_id *_geom solid face_tolerance";
+		case RB_MEASURES:
+			return "* *_id *_geom solid face_tolerance on_bad";
 		default:
 			return faces ? "* *_id *_geom *_object face_tolerance tile_low tile_high"
 						 : "* *_id *_geom *_object tile_low tile_high";

@@ -324,6 +324,8 @@ return_pair_count(FunctionCallInfo fcinfo, const rb_join *join)
 	  RB_TRIANGLE3, "solids")                                                                      \
 	X(redblue_solid_check, RB_RESULT_SOLIDS, RB_VALIDITY, RB_TRIANGLE3, "solids", RB_TRIANGLE3,    \
 	  NULL)                                                                                        \
+	X(redblue_solid_measures, RB_RESULT_MEASURES, RB_MEASURES, RB_TRIANGLE3, "solids",             \
+	  RB_TRIANGLE3, NULL)                                                                          \
 	X(redblue_segment_self_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_SEGMENT2, "lines",     \
 	  RB_SEGMENT2, NULL)
 

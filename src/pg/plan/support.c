@@ -226,6 +226,7 @@ expect_rows_of_join_result(const FuncExpr *call, const sizes *s, double pairs)
 		case RB_RESULT_BLOCKS:
 			return ceil(pairs / RB_BLOCK);
 		case RB_RESULT_SOLIDS:
+		case RB_RESULT_MEASURES:
 			return s->first;
 		case RB_RESULT_NEAREST:
 			return s->first * neighbors_of_nearest_call(call, s);

@@ -281,6 +281,80 @@ raise_pairwise_failure(const rb_pairwise *p, rb_status status)
 	rb_raise_of(p->decoder.function, "comparison", status, error);
 }
 
+/* ---- measures ---- */
+
+typedef struct measure_call
+{
+	rb_pairwise *pairwise;
+	rb_measures measures;
+} measure_call;
+
+/* Measures the solid on the helper thread. */
+static rb_status
+measure_solid(void *arg)
+{
+	measure_call *q = arg;
+
+	return rb_solid_measure(&q->pairwise->ctx, rb_pairwise_operand(q->pairwise, 0)->set,
+							&q->measures);
+}
+
+/* Computes the area of the faces on the helper thread. */
+static rb_status
+measure_faces(void *arg)
+{
+	measure_call *q = arg;
+	const rb_set *set = rb_pairwise_operand(q->pairwise, 0)->set;
+
+	return rb_surface_area(&q->pairwise->ctx, set->coords, set->nparts, &q->measures.area);
+}
+
+/* Runs a measurement of the only geometry. */
+static void
+run_measure(measure_call *q, rb_status (*work)(void *))
+{
+	rb_pairwise *p = q->pairwise;
+	const rb_status status = rb_pairwise_work(p, rb_pairwise_operand(p, 0)->set->nparts, work, q);
+
+	if (status == RB_BAD_SOLID)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: the geometry is not a valid solid", p->decoder.function),
+				 errdetail("%s", p->ctx.error.text),
+				 errhint("The geometry must be a closed surface that does not intersect itself. "
+						 "Use redblue_solid_check for a report on all rows of a table.")));
+	if (status != RB_OK)
+		rb_raise_of(p->decoder.function, "measurement", status, &p->ctx.error);
+}
+
+PG_FUNCTION_INFO_V1(redblue_geometry_volume);
+
+Datum
+redblue_geometry_volume(PG_FUNCTION_ARGS)
+{
+	measure_call q;
+
+	if (!rb_pairwise_read_surface(fcinfo, "redblue_volume", false, &q.pairwise))
+		PG_RETURN_NULL();
+	run_measure(&q, measure_solid);
+	PG_RETURN_FLOAT8(q.measures.volume);
+}
+
+PG_FUNCTION_INFO_V1(redblue_geometry_area);
+
+Datum
+redblue_geometry_area(PG_FUNCTION_ARGS)
+{
+	measure_call q;
+
+	if (!rb_pairwise_read_surface(fcinfo, "redblue_area", true, &q.pairwise))
+		PG_RETURN_NULL();
+	run_measure(&q, measure_faces);
+	PG_RETURN_FLOAT8(q.measures.area);
+}
+
+/* ---- position ---- */
+
 /* Finds the position. Returns false if either geometry is empty. */
 static bool
 find_position_of_geometries(FunctionCallInfo fcinfo, const char *function, int *position)

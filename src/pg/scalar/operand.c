@@ -559,6 +559,19 @@ rb_pairwise_box(FunctionCallInfo fcinfo, const char *function, bool *has_z, int3
 	return true;
 }
 
+bool
+rb_pairwise_read_surface(FunctionCallInfo fcinfo, const char *function, bool flat,
+						 rb_pairwise **pairwise)
+{
+	rb_operand *o = read_only_operand(fcinfo, function, pairwise);
+	rb_geometry_info info;
+
+	read_parts_of_operand(fcinfo, *pairwise, 0, RB_TRIANGLE3, false, flat && !o->header.has_z,
+						  &info);
+	store_parts_as_set(*pairwise, 0);
+	return o->set != NULL;
+}
+
 void
 rb_pairwise_read_faces(FunctionCallInfo fcinfo, const char *function, rb_pairwise_faces *faces)
 {

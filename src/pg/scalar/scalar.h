@@ -125,6 +125,13 @@ extern void rb_pairwise_curve(rb_pairwise *pairwise);
 extern bool rb_pairwise_box(FunctionCallInfo fcinfo, const char *function, bool *has_z, int32 *srid,
 							double *low, double *high);
 
+/*
+ * Builds the set of one geometry's faces, in space, or in the plane if it has no Z and `flat` is
+ * true; it is an error if it has no Z and `flat` is false. Returns false if the geometry is empty.
+ */
+extern bool rb_pairwise_read_surface(FunctionCallInfo fcinfo, const char *function, bool flat,
+									 rb_pairwise **pairwise);
+
 /* The triangles of a geometry's faces, each with the number of its face, from 1 */
 typedef struct rb_pairwise_faces
 {
