@@ -326,7 +326,7 @@ SELECT on_segments + on_facets AS added FROM redblue_tetrahedralize('touching', 
 SELECT * FROM redblue_mesh_check('self', 'touching');
 SELECT bad FROM redblue_refine('touching', 'selfr');
 SELECT * FROM redblue_mesh_check('selfr', 'touching');
--- Points that are closer than doubles can represent: there is no split.
+-- Points that are closer than doubles can represent: vertices are moved to a grid.
 SELECT count(*) FROM redblue_tetrahedra_query('SELECT 1 AS id, 1 AS ax, 1 AS ay, 0 AS az, 2 + 2 ^ -50 AS bx, 1 AS by, 2 + 2 ^ -50 AS bz, 0 AS cx, 0 AS cy, 2 AS cz UNION ALL SELECT 2, 1 + 2 ^ -50, 0, 0, 2 + 3 * 2 ^ -51, 1, 2, 1, 2, 2 + 2 ^ -51', on_crossing => 'split', keep => 'hull');
 
 -- As a function in the select list, and in a join with another one

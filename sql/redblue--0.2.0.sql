@@ -1524,7 +1524,8 @@ keep: inside keeps the tetrahedra that facets enclose (points outside then belon
 assigned as region to the tetrahedra around them, up to the next facets; other regions have numbers that occur in no row. holes: points
 around which tetrahedra are removed. The result depends only on the rows and their order.
 Facets and segments may share only common vertices and edges; with on_crossing => ''split'' they are split where they cross, at points that
-are exact up to rounding, and a notice reports the number of added points.
+are exact up to rounding, and a notice reports the number of added points. Vertices of facets that still cross after rounding are moved to a
+grid as fine as possible; the notice states the largest move.
 merge: coplanar makes facets that share an edge and are exactly coplanar one facet; none keeps every edge; an angle in degrees, such as 0.1,
 also merges facets inclined by at most that angle to the plane of the largest triangle among them and within a tolerance of it.
 Errors: 22023 facets that cross, overlap, are equal or have no area, a point or segment on a facet of which it is not a vertex or edge,

@@ -71,11 +71,6 @@ typedef enum rb_flaw_kind
 	RB_FLAW_POINT_ON_SEGMENT, /* point a lies on segment b and is not one of its ends */
 	RB_FLAW_TOO_NEAR,         /* doubles are too coarse for a point that is needed near point a */
 	RB_FLAW_NOT_RECOVERED,    /* facet a could not be recovered as a union of faces */
-	/*
-	 * Facet a could not be split where it crosses others. It has a triangle with b points, two of
-	 * which are so close that rounding made their edges cross.
-	 */
-	RB_FLAW_NOT_CUT,
 	RB_FLAW_OFF_FACET, /* the mesh is wrong: its point b is off facet a by `amount` */
 	/*
 	 * The mesh is wrong: the volume of `region` differs from what its facets enclose. The largest
@@ -89,12 +84,8 @@ typedef struct rb_flaw
 	rb_flaw_kind kind;
 	uint32_t a;
 	uint32_t b;
-	double at[3]; /* a location where the defect is visible */
-	/*
-	 * Distance of the two nearest points for RB_FLAW_NOT_CUT; distance or volume difference for
-	 * RB_FLAW_OFF_FACET and RB_FLAW_VOLUME
-	 */
-	double amount;
+	double at[3];  /* a location where the defect is visible */
+	double amount; /* Distance or volume difference of RB_FLAW_OFF_FACET and RB_FLAW_VOLUME */
 	/* Details of RB_FLAW_OFF_FACET and RB_FLAW_VOLUME (volumes.h) */
 	int64_t region;
 	double limit;  /* largest amount that rounding explains */

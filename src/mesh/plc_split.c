@@ -23,7 +23,7 @@
  * Points are rounded, so the parts are slightly displaced and may cross something that was very
  * near. They are then split again, in rounds that snap new points over increasing distances.
  */
-#include "mesh/weld.h"
+#include "mesh/pieces.h"
 
 #include "core/base/base.h"
 #include "core/intersection/intersection.h"
@@ -35,6 +35,7 @@
 
 #define RB_CHECK_INTERVAL 1024
 #define RB_ROUNDS 8
+#define RB_ROUNDS_FREE 3 /* rounds in which meetings need not become fewer */
 
 /* The line between two points in which a part meets a triangle */
 typedef struct triangle_line
@@ -59,11 +60,13 @@ typedef uint32_t corners[3];
 typedef struct splitting
 {
 	rb_context *ctx;
+	rb_plc_pieces *pieces;
 	rb_welded *welded;
 	const rb_plc *plc;
 	rb_parts parts;
 	rb_exact_env env;
 	rb_split_done *split;
+	uint32_t round; /* number of rounds before this one since the pieces were whole */
 	triple_vec meetings;
 	/* x, y, z: points of the PLC, then computed points; later without duplicates */
 	RB_VEC(coordinates) points;
@@ -79,15 +82,16 @@ typedef struct splitting
 	/* The result */
 	RB_VEC(corners) triangles; /* three corners of each new triangle */
 	RB_VEC(uint32_t) facet_of;
-	triple_vec segments;   /* triples: two ends, row */
-	rb_table found;        /* triangles or segments, by their points */
-	rb_chains cells;       /* points by grid cell */
-	RB_VEC(uint32_t) next; /* chains of points in a grid cell, then new indices of points */
-	triple_vec borders;    /* triples: segment that is a triangle edge, facet, 0 */
-	uint32_t *ends;        /* ends of the remaining segments */
+	RB_VEC(uint32_t) triangle_of; /* input triangle of each new triangle */
+	triple_vec segments;          /* triples: two ends, input segment or RB_NONE */
+	rb_table found;               /* triangles or segments, by their points */
+	rb_chains cells;              /* points by grid cell */
+	RB_VEC(uint32_t) next;        /* chains of points in a grid cell, then new indices of points */
+	triple_vec borders;           /* triples: segment that is a triangle edge, facet, 0 */
+	uint32_t *ends;               /* ends of the remaining segments */
 	uint32_t *rows;
+	uint32_t *segment_of;
 	bool changed;
-	rb_flaw refused; /* the first triangle that could not be split in this round, if any */
 } splitting;
 
 /* Makes room for more elements; their numbers must have 32 bits. */
@@ -513,7 +517,7 @@ snap_points(splitting *s, uint32_t *first, uint32_t n)
 
 	for (size_t i = 0; i < 3 * (size_t) s->plc->npoints; i++)
 		far = fmax(far, fabs(points[i]));
-	far = ldexp(far, -49 + 2 * (int) s->split->rounds);
+	far = ldexp(far, -49 + 2 * (int) s->round);
 	if (!(far > 0x1p-900 && far < 0x1p900))
 		return RB_OK;
 	RB_TRY(rb_chains_reset(s->ctx, &s->cells, different));
@@ -679,43 +683,11 @@ add_split_triangle(splitting *s, uint32_t of, const uint32_t *corner)
 {
 	RB_TRY(RESERVE(s, &s->triangles, 1));
 	RB_TRY(RESERVE(s, &s->facet_of, 1));
+	RB_TRY(RESERVE(s, &s->triangle_of, 1));
 	memcpy(s->triangles.at[s->triangles.n++], corner, 3 * sizeof *corner);
 	s->facet_of.at[s->facet_of.n++] = s->plc->facet_of[of];
+	s->triangle_of.at[s->triangle_of.n++] = s->pieces->triangle_of[of];
 	return RB_OK;
-}
-
-/* Records that the triangle with the points in `ring` could not be split. */
-static void
-note_refused(splitting *s, uint32_t of)
-{
-	const uint32_t *ring = s->ring.at;
-	const double *t = part_at(s, of);
-	rb_flaw *flaw = &s->refused;
-	double nearest = INFINITY;
-
-	if (flaw->kind != RB_FLAW_NONE)
-		return;
-	*flaw = (rb_flaw){.kind = RB_FLAW_NOT_CUT, .a = s->plc->facet_of[of]};
-	for (int k = 0; k < 3; k++)
-		flaw->at[k] = t[k] / 3 + t[3 + k] / 3 + t[6 + k] / 3;
-	for (uint32_t i = 0; i < s->ring.n; i++)
-	{
-		bool again = false;
-
-		for (uint32_t j = 0; j < i; j++)
-		{
-			const double *p = point_coords(s, ring[i]), *q = point_coords(s, ring[j]);
-			const double far = hypot(hypot(p[0] - q[0], p[1] - q[1]), p[2] - q[2]);
-
-			again |= ring[i] == ring[j];
-			if (ring[i] == ring[j] || !(far < nearest))
-				continue;
-			nearest = far;
-			memcpy(flaw->at, p, sizeof flaw->at);
-		}
-		flaw->b += !again;
-	}
-	flaw->amount = nearest;
 }
 
 /*
@@ -738,7 +710,6 @@ triangulate_polygon(splitting *s, uint32_t of)
 		status = rb_fail(s->ctx, error.status, error.need, error.limit, NULL);
 	else if (fault != RB_GEOMETRY_OK || b.nparts == 0)
 	{
-		note_refused(s, of);
 		status = add_split_triangle(s, of, s->plc->triangles[of]);
 	}
 	else
@@ -853,7 +824,7 @@ cut_segments(splitting *s)
 		s->changed |= s->ring.n > 2;
 		for (uint32_t k = 0; k + 1 < s->ring.n; k++)
 			RB_TRY(put_triple(s, &s->segments, s->ring.at[k], s->ring.at[k + 1],
-							  s->welded->segment_row[i]));
+							  s->pieces->segment_of[i]));
 	}
 	for (uint32_t i = 0; i < s->hard.n; i++)
 	{
@@ -871,7 +842,8 @@ cut_segments(splitting *s)
 static rb_status
 drop_triangles(splitting *s)
 {
-	uint32_t *t = (uint32_t *) s->triangles.at, *facet_of = s->facet_of.at;
+	uint32_t *t = (uint32_t *) s->triangles.at, *facet_of = s->facet_of.at,
+			 *triangle_of = s->triangle_of.at;
 	uint32_t n = 0;
 
 	rb_table_empty(&s->found);
@@ -885,14 +857,15 @@ drop_triangles(splitting *s)
 		if (fresh)
 		{
 			memmove(t + 3 * (size_t) n, v, 3 * sizeof *t);
-			facet_of[n++] = facet_of[i];
+			facet_of[n] = facet_of[i];
+			triangle_of[n++] = triangle_of[i];
 		}
 		if (rb_stop_due(s->ctx, i, RB_CHECK_INTERVAL))
 			return RB_STOPPED;
 	}
 	s->changed |= n < s->triangles.n;
 	s->split->dropped += s->triangles.n - n;
-	s->triangles.n = s->facet_of.n = n;
+	s->triangles.n = s->facet_of.n = s->triangle_of.n = n;
 	return RB_OK;
 }
 
@@ -964,6 +937,7 @@ reserve_result(splitting *s)
 	RB_TRY(RB_ALLOCATE(s->ctx, w->point_row, n));
 	RB_TRY(RB_ALLOCATE(s->ctx, w->point_side, n));
 	RB_TRY(rb_array(s->ctx, (void **) &s->ends, m, 2 * sizeof *s->ends));
+	RB_TRY(RB_ALLOCATE(s->ctx, s->segment_of, m));
 	return RB_ALLOCATE(s->ctx, s->rows, m);
 }
 
@@ -981,7 +955,7 @@ number_facets(splitting *s)
 {
 	uint32_t *facet_of = s->facet_of.at;
 	rb_welded *w = s->welded;
-	uint32_t last = RB_NONE, n = 0, refused = RB_NONE;
+	uint32_t last = RB_NONE, n = 0;
 
 	for (uint32_t i = 0; i < s->facet_of.n; i++)
 	{
@@ -993,13 +967,10 @@ number_facets(splitting *s)
 			memmove(w->plane[n], w->plane[last], sizeof *w->plane);
 			if (w->group != NULL)
 				w->group[n] = w->group[last];
-			if (last == s->refused.a)
-				refused = n;
 			n++;
 		}
 		facet_of[i] = n - 1;
 	}
-	s->refused.a = refused;
 	w->plc.nfacets = w->npolygons = n;
 }
 
@@ -1023,7 +994,8 @@ move_result(splitting *s)
 
 		s->ends[2 * (size_t) i] = t->a;
 		s->ends[2 * (size_t) i + 1] = t->b;
-		s->rows[i] = t->point;
+		s->segment_of[i] = t->point;
+		s->rows[i] = t->point == RB_NONE ? RB_NONE : s->pieces->rows[t->point];
 	}
 	number_facets(s);
 	plc->npoints = s->npoints;
@@ -1034,6 +1006,8 @@ move_result(splitting *s)
 	swap_blocks(memory, (void **) &plc->facet_of, (void **) &s->facet_of.at);
 	swap_blocks(memory, (void **) &plc->segments, (void **) &s->ends);
 	swap_blocks(memory, (void **) &w->segment_row, (void **) &s->rows);
+	swap_blocks(memory, (void **) &s->pieces->triangle_of, (void **) &s->triangle_of.at);
+	swap_blocks(memory, (void **) &s->pieces->segment_of, (void **) &s->segment_of);
 	return RB_OK;
 }
 
@@ -1054,11 +1028,13 @@ free_splitting(splitting *s)
 	rb_vec_free(memory, &s->bytes);
 	rb_vec_free(memory, &s->triangles);
 	rb_vec_free(memory, &s->facet_of);
+	rb_vec_free(memory, &s->triangle_of);
 	rb_vec_free(memory, &s->segments);
 	rb_vec_free(memory, &s->next);
 	rb_vec_free(memory, &s->borders);
 	RB_FREE(memory, s->ends);
 	RB_FREE(memory, s->rows);
+	RB_FREE(memory, s->segment_of);
 	rb_table_free(memory, &s->found);
 	RB_FREE(memory, s->cells.first);
 	rb_point_hash_free(memory, &s->corners);
@@ -1089,44 +1065,77 @@ split_parts(splitting *s)
 	return move_result(s);
 }
 
-rb_status
-rb_weld_split(rb_context *ctx, const rb_backend *backend, rb_welded *welded, rb_split_done *split,
-			  rb_flaw *flaw)
+/* Marks the inputs of the pieces that meet others. */
+static void
+mark_meeting_inputs(const splitting *s, uint8_t mark, rb_meeting_inputs *meets)
 {
-	const uint32_t npoints = welded->plc.npoints;
-	bool sound = false, changed = true;
-	rb_flaw refused = {.kind = RB_FLAW_NONE};
+	const rb_parts *parts = &s->parts;
+
+	for (uint32_t i = 0; i < s->meetings.n; i++)
+	{
+		const uint32_t part[2] = {s->meetings.at[i].a, s->meetings.at[i].b};
+
+		for (int side = 0; side < 2; side++)
+			if (part[side] < parts->first_segment)
+				meets->triangle[s->pieces->triangle_of[part[side]]] |= mark;
+			else if (part[side] < parts->first_point)
+			{
+				const uint32_t of = s->pieces->segment_of[part[side] - parts->first_segment];
+
+				if (of != RB_NONE)
+					meets->segment[of] |= mark;
+			}
+			else if (parts->point[part[side] - parts->first_point] < meets->npoints)
+				meets->point[parts->point[part[side] - parts->first_point]] |= mark;
+	}
+}
+
+/*
+ * Returns true if further rounds are not likely to help. The first rounds may increase the number of
+ * meetings a little: two triangles that overlap are cut into pieces that overlap with other
+ * diagonals.
+ */
+static bool
+is_hopeless(uint32_t round, uint32_t before, uint32_t meetings)
+{
+	return round < RB_ROUNDS_FREE ? meetings / 2 > before + 32 : meetings > before / 2;
+}
+
+rb_status
+rb_pieces_split(rb_context *ctx, const rb_backend *backend, rb_plc_pieces *pieces,
+				rb_meeting_inputs *meets, rb_split_done *split, bool *sound)
+{
+	bool done = false, changed = true;
+	uint32_t before = 0; /* number of meetings in the previous round */
 	rb_status status = RB_OK;
 
-	memset(split, 0, sizeof *split);
-	while (status == RB_OK && !sound && changed && split->rounds < RB_ROUNDS)
+	*sound = false;
+	for (uint32_t round = 0; !done && status == RB_OK; round++)
 	{
 		splitting s = {.ctx = ctx,
-					   .welded = welded,
-					   .plc = &welded->plc,
+					   .pieces = pieces,
+					   .welded = pieces->welded,
+					   .plc = &pieces->welded->plc,
 					   .env = {.filters = ctx->filters, .exact = true},
-					   .split = split};
+					   .split = split,
+					   .round = round};
 
-		status = rb_parts_build(ctx, &welded->plc, &s.parts);
+		status = rb_parts_build(ctx, s.plc, &s.parts);
 		if (status == RB_OK)
 			status = rb_parts_join(ctx, backend, &s.parts, note_meeting, &s);
-		sound = s.meetings.n == 0;
-		if (status == RB_OK && !sound)
+		*sound = status == RB_OK && s.meetings.n == 0;
+		done = s.meetings.n == 0 || !changed || round == RB_ROUNDS ||
+			   (round > 0 && is_hopeless(round, before, s.meetings.n));
+		before = s.meetings.n;
+		if (status == RB_OK)
+			mark_meeting_inputs(&s, done ? RB_INPUT_MEETS | RB_INPUT_MET : RB_INPUT_MET, meets);
+		if (status == RB_OK && !done)
 		{
 			status = split_parts(&s);
 			split->rounds++;
-			refused = s.refused;
 		}
 		changed = s.changed;
 		free_splitting(&s);
 	}
-	split->points = welded->plc.npoints - npoints;
-	for (uint32_t i = 0; i < welded->plc.nsegments; i++)
-		split->segments += welded->segment_row[i] == RB_NONE;
-	if (status == RB_OK && !sound)
-		status = rb_weld_validate(ctx, backend, welded, flaw);
-	/* The remaining crossings may be due to the triangle that could not be split. */
-	if (status == RB_BAD_PLC && refused.kind != RB_FLAW_NONE && refused.a != RB_NONE)
-		*flaw = refused;
 	return status;
 }

@@ -213,11 +213,12 @@ add_segments(welding *w)
 
 /* ---- facets ---- */
 
-/* Returns true if three points are collinear, that is, collinear in each coordinate projection. */
-static bool
-is_collinear(welding *w, const uint32_t *t)
+/* Collinear points are collinear in each coordinate projection. */
+bool
+rb_weld_is_collinear(rb_exact_env *env, const double *points, const uint32_t *t)
 {
-	const double *a = point_coords(w, t[0]), *b = point_coords(w, t[1]), *c = point_coords(w, t[2]);
+	const double *a = points + 3 * (size_t) t[0], *b = points + 3 * (size_t) t[1],
+				 *c = points + 3 * (size_t) t[2];
 
 	if (t[0] == t[1] || t[1] == t[2] || t[2] == t[0])
 		return true;
@@ -225,7 +226,7 @@ is_collinear(welding *w, const uint32_t *t)
 	{
 		const int u = (k + 1) % 3, v = (k + 2) % 3;
 
-		if (rb_orient2d_at(&w->env, a[u], a[v], b[u], b[v], c[u], c[v]) != 0)
+		if (rb_orient2d_at(env, a[u], a[v], b[u], b[v], c[u], c[v]) != 0)
 			return false;
 	}
 	return true;
@@ -244,10 +245,9 @@ bad_facet(welding *w, rb_flaw_kind kind, uint32_t row, uint32_t face, const doub
 	return RB_BAD_PLC;
 }
 
-/* Finds three points of the plane that contains n triangles of a facet, if there is one. */
-static void
-find_plane(rb_exact_env *env, const double *points, const uint32_t (*t)[3], uint32_t n,
-		   uint32_t *plane)
+void
+rb_weld_find_plane(rb_exact_env *env, const double *points, const uint32_t (*t)[3], uint32_t n,
+				   uint32_t *plane)
 {
 	const double *a = points + 3 * (size_t) t[0][0], *b = points + 3 * (size_t) t[0][1],
 				 *c = points + 3 * (size_t) t[0][2];
@@ -272,7 +272,7 @@ finish_facet(welding *w, uint32_t first)
 	const uint32_t m = w->to->plc.ntriangles - first;
 	size_t n = 0;
 
-	find_plane(&w->env, w->to->plc.points, t, m, w->to->plane[w->to->plc.nfacets - 1]);
+	rb_weld_find_plane(&w->env, w->to->plc.points, t, m, w->to->plane[w->to->plc.nfacets - 1]);
 	if (m == 1)
 		return RB_OK;
 	if (3 * (size_t) m > w->edges_cap)
@@ -370,7 +370,7 @@ add_facets(welding *w)
 		{
 			const uint32_t *t = w->corners.first + 3 * (size_t) i;
 
-			if (!is_collinear(w, t))
+			if (!rb_weld_is_collinear(&w->env, w->to->plc.points, t))
 			{
 				memcpy(triangles[plc->ntriangles], t, sizeof *triangles);
 				facet_of[plc->ntriangles++] = plc->nfacets;
@@ -494,7 +494,7 @@ copy_plc(rb_context *ctx, const rb_plc *plc, rb_welded *to)
 
 		for (next = i + 1; next < plc->ntriangles && plc->facet_of[next] == f;)
 			next++;
-		find_plane(&env, plc->points, plc->triangles + i, next - i, to->plane[f]);
+		rb_weld_find_plane(&env, plc->points, plc->triangles + i, next - i, to->plane[f]);
 		to->facet_row[f] = f;
 		to->facet_face[f] = 0;
 		if (rb_should_stop(ctx))

@@ -8,6 +8,7 @@
 #ifndef RB_MESH_WELD_H
 #define RB_MESH_WELD_H
 
+#include "core/exact/orient.h"
 #include "mesh/tetrahedralize.h"
 
 #ifdef __cplusplus
@@ -36,7 +37,7 @@ typedef enum rb_weld_side
 	RB_WELD_SEGMENTS,
 	RB_WELD_POINTS,
 	/*
-	 * no input set: the point was created where parts cross (rb_weld_split), and its row is RB_NONE
+	 * no input set: the point was created where parts cross (rb_resplit_run), and its row is RB_NONE
 	 */
 	RB_WELD_SPLIT
 } rb_weld_side;
@@ -131,7 +132,13 @@ typedef struct rb_split_done
 	uint32_t segments; /* number of segments created where facets cross */
 	uint32_t dropped;  /* triangles dropped because they coincided with one of an earlier facet */
 	uint32_t rounds;
+	uint32_t level; /* highest level of an input; 0 if nothing had to move */
+	uint32_t moved; /* number of points of the input that moved, or were merged with others */
+	double grid;    /* grid of the highest level */
+	double largest_move;
 } rb_split_done;
+
+typedef struct rb_resplit rb_resplit;
 
 /*
  * Splits facets and segments where they cross, overlap or touch. Triangles and segments are
@@ -142,12 +149,16 @@ typedef struct rb_split_done
  * facet of which nothing is left coincided with others and is removed.
  *
  * Rounding can create new crossings, so the process is repeated for a few rounds, each of which
- * replaces points over a larger distance. Returns RB_OK if nothing crosses in the end. Otherwise
- * returns RB_BAD_PLC with *flaw set: RB_FLAW_NOT_CUT for a facet that could not be split in the
- * last round, else a flaw as from rb_weld_validate.
+ * replaces points over a larger distance. If that does not help, corners of the input are moved to
+ * grids (snap_levels.c), and equal points are merged, so that indices of points change. Returns
+ * RB_OK, RB_STOPPED or a memory error; RB_BAD_PLC with *flaw set as from rb_weld_validate is not
+ * expected.
+ *
+ * *split is NULL at first, and is allocated; it keeps a copy of the input.
  */
-extern rb_status rb_weld_split(rb_context *ctx, const rb_backend *backend, rb_welded *welded,
-							   rb_split_done *split, rb_flaw *flaw);
+extern rb_status rb_resplit_run(rb_context *ctx, const rb_backend *backend, rb_resplit **split,
+								rb_welded *welded, rb_split_done *done, rb_flaw *flaw);
+extern void rb_resplit_free(rb_memory *memory, rb_resplit **split); /* accepts NULL */
 
 typedef enum rb_merge_kind
 {
@@ -172,9 +183,9 @@ typedef struct rb_merging
  * coplanar. The remaining parts of the edge become soft. A facet is numbered by its first polygon,
  * its triangles are oriented like those of that polygon, and it may have holes.
  *
- * Segments that bound a facet are removed, as are those that rb_weld_split created and that end up
+ * Segments that bound a facet are removed, as are those that rb_resplit_run created and that end up
  * inside one facet. An edge of three or more triangles that bounds no facet becomes a segment, like
- * those created by rb_weld_split.
+ * those created by rb_resplit_run.
  *
  * Returns RB_OK, RB_STOPPED or a memory error. After an error the caller must free *welded.
  */
@@ -194,6 +205,16 @@ rb_weld_is_merged(const rb_welded *welded)
  * follow. Returns RB_OK or a memory error.
  */
 extern rb_status rb_weld_unmerge(rb_context *ctx, rb_welded *welded);
+
+/* Returns true if the three points of a triangle are collinear. */
+extern bool rb_weld_is_collinear(rb_exact_env *env, const double *points, const uint32_t *t);
+
+/*
+ * Finds three points of the plane that contains n triangles of a facet; plane[0] is RB_NONE if
+ * there is none.
+ */
+extern void rb_weld_find_plane(rb_exact_env *env, const double *points, const uint32_t (*t)[3],
+							   uint32_t n, uint32_t *plane);
 
 /* Triangles of facets, with the polygon of the facet that each belongs to */
 typedef struct rb_polygons

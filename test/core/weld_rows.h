@@ -76,7 +76,7 @@ add_face(const double *a, const double *b, const double *c, const double *d)
 	put_triangle(a, c, d);
 }
 
-static void
+__attribute__((unused)) static void
 add_quad(const double *a, const double *b, const double *c, const double *d)
 {
 	begin_row();
@@ -107,6 +107,17 @@ context(int threads)
 	rb_context_init(&ctx, memory);
 	ctx.threads = threads;
 	return ctx;
+}
+
+/* Splits the welded PLC where it crosses. */
+__attribute__((unused)) static rb_status
+split_welded(rb_context *ctx, rb_split_done *split)
+{
+	rb_resplit *resplit = NULL;
+	const rb_status status = rb_resplit_run(ctx, &rb_backend_cpu, &resplit, &welded, split, &flaw);
+
+	rb_resplit_free(ctx->memory, &resplit);
+	return status;
 }
 
 static void

@@ -44,12 +44,17 @@ weld_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part, const rb_
 							  .seeds = run->seeds,
 							  .nseeds = run->nseeds,
 							  .skip_flat = run->call->split};
+	rb_resplit *resplit = NULL;
+	rb_status status;
 
 	RB_TRY(rb_weld(ctx, &in, &part->welded, &part->flaw));
 	part->is_welded = true;
-	return run->call->split
-			   ? rb_weld_split(ctx, &rb_backend_cpu, &part->welded, &part->split, &part->flaw)
-			   : RB_OK;
+	if (!run->call->split)
+		return RB_OK;
+	status = rb_resplit_run(ctx, &rb_backend_cpu, &resplit, &part->welded, &part->split,
+							&part->flaw);
+	rb_resplit_free(ctx->memory, &resplit);
+	return status;
 }
 
 /*

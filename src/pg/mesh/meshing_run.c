@@ -233,11 +233,23 @@ list_solids(id_list *solids)
 	return solids->text.data;
 }
 
+/* Returns a sentence about the points that moved, or "" if none did. */
+static const char *
+moves_text(const rb_split_done *split)
+{
+	if (split->level == 0)
+		return "";
+	return psprintf(
+		"  Where facets still crossed after rounding, %u points of the input were moved "
+		"by at most %.3g, to grids of up to %.3g (level %u).",
+		split->moved, split->largest_move, split->grid, split->level);
+}
+
 void
 rb_meshing_notices(const rb_meshing_run *run)
 {
 	const char *function = run->call->function;
-	rb_split_done split = {0, 0, 0, 0};
+	rb_split_done split = {.points = 0};
 	uint64 bad = 0;
 	uint64 full = 0;
 	uint64 outside = 0;
@@ -257,6 +269,10 @@ rb_meshing_notices(const rb_meshing_run *run)
 		split.points += part->split.points;
 		split.segments += part->split.segments;
 		split.dropped += part->split.dropped;
+		split.moved += part->split.moved;
+		split.level = Max(split.level, part->split.level);
+		split.grid = Max(split.grid, part->split.grid);
+		split.largest_move = Max(split.largest_move, part->split.largest_move);
 		bad += part->refined.bad;
 		full += part->refined.bad_because[RB_BAD_FULL];
 		outside += part->tets.outside_seeds;
@@ -277,11 +293,12 @@ rb_meshing_notices(const rb_meshing_run *run)
 		add_solid(&skipped, part->solid);
 		rb_reasons_add(&why, rb_meshing_flaw_name(part), 1);
 	}
-	if (split.points + split.segments + split.dropped > 0)
+	if (split.points + split.segments + split.dropped + split.level > 0)
 		ereport(NOTICE,
 				(errmsg("%s: facets and segments were split where they cross", function),
-				 errdetail("Added points: %u; added lines: %u; duplicate triangles removed: %u.",
-						   split.points, split.segments, split.dropped)));
+				 errdetail("Added points: %u; added lines: %u; duplicate triangles "
+						   "removed: %u.%s",
+						   split.points, split.segments, split.dropped, moves_text(&split))));
 	if (unmerged > 0)
 		ereport(
 			NOTICE,

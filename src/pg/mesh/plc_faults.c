@@ -169,18 +169,6 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 					 at),
 				 hint_crossings(run)));
 			break;
-		case RB_FLAW_NOT_CUT:
-			ereport(ERROR,
-					(errcode(code),
-					 errmsg("%s: could not split facet %s where it crosses other facets", function,
-							facet_text(run, f->a)),
-					 errdetail(
-						 "A triangle of the facet has %u points, two of which near %s are only %s "
-						 "apart. Rounding their coordinates makes edges cross.",
-						 f->b, at, psprintf("%.3g", f->amount)),
-					 errhint("Round the coordinates of all facets to a coarser grid (in PostGIS: "
-							 "ST_SnapToGrid), or remove the facet.")));
-			break;
 		default:
 			ereport(
 				ERROR,

@@ -623,7 +623,7 @@ expect_split(uint32_t points, uint32_t segments, uint32_t dropped)
 		before[i] = area_of_facet(&welded, i);
 	old = malloc(24 * (size_t) npoints);
 	memcpy(old, welded.plc.points, 24 * (size_t) npoints);
-	status = rb_weld_split(&ctx, &rb_backend_cpu, &welded, &did, &flaw);
+	status = split_welded(&ctx, &did);
 	CHECK(status == RB_OK, "split: status %d, flaw %d of %u and %u at %g %g %g, %u rounds", status,
 		  flaw.kind, flaw.a, flaw.b, flaw.at[0], flaw.at[1], flaw.at[2], did.rounds);
 	CHECK(memcmp(old, welded.plc.points, 24 * (size_t) npoints) == 0, "points have moved");
@@ -811,7 +811,7 @@ dense_splits(void)
 static rb_status
 split(rb_context *ctx)
 {
-	return rb_weld_split(ctx, &rb_backend_cpu, &welded, &did, &flaw);
+	return split_welded(ctx, &did);
 }
 
 /* Tests memory limits and stops while splitting: the PLC stays consistent. */
@@ -827,27 +827,6 @@ split_limits(void)
 	CHECK(weld() == RB_OK, "weld");
 	rb_context_stop(&ctx);
 	CHECK(split(&ctx) == RB_STOPPED, "no stop");
-	done();
-}
-
-/*
- * Tests points that doubles cannot distinguish: a triangle that cannot be split is named, with the
- * reason.
- */
-static void
-refused(void)
-{
-	rb_context ctx = context(1);
-
-	clear();
-	add_triangle(P(1, 1, 0), P(0x1.0000000000002p+1, 1, 0x1.0000000000002p+1), P(0, 0, 2));
-	add_triangle(P(0x1.0000000000004p+0, 0, 0), P(0x1.0000000000003p+1, 1, 2),
-				 P(1, 2, 0x1.0000000000001p+1));
-	CHECK(weld() == RB_OK, "weld");
-	CHECK(split(&ctx) == RB_BAD_PLC && flaw.kind == RB_FLAW_NOT_CUT && flaw.a == 1 && flaw.b == 5 &&
-			  flaw.amount > 0 && flaw.amount < 1e-14 && did.rounds > 1,
-		  "flaw %d of %u, %u points, %g apart, %u rounds", flaw.kind, flaw.a, flaw.b, flaw.amount,
-		  did.rounds);
 	done();
 }
 
@@ -872,7 +851,6 @@ main(void)
 	CHECK_RUN(random_splits);
 	CHECK_RUN(dense_splits);
 	CHECK_RUN(split_limits);
-	CHECK_RUN(refused);
 	rb_memory_destroy(memory);
 	return check_done();
 }
