@@ -51,6 +51,8 @@ typedef struct rb_plc
 	/* segments given in addition to facet boundaries; ends differ */
 	const uint32_t (*segments)[2];
 	const rb_seed *seeds;
+	/* Number of points, with Steiner points, that the mesh may not exceed; 0 for no limit */
+	uint32_t max_points;
 } rb_plc;
 
 /* Kind of a defect; a and b are the fields of rb_flaw */
@@ -71,7 +73,8 @@ typedef enum rb_flaw_kind
 	RB_FLAW_POINT_ON_SEGMENT, /* point a lies on segment b and is not one of its ends */
 	RB_FLAW_TOO_NEAR,         /* doubles are too coarse for a point that is needed near point a */
 	RB_FLAW_NOT_RECOVERED,    /* facet a could not be recovered as a union of faces */
-	RB_FLAW_OFF_FACET, /* the mesh is wrong: its point b is off facet a by `amount` */
+	RB_FLAW_TOO_MANY_POINTS,  /* more points are needed than the PLC allows (max_points) */
+	RB_FLAW_OFF_FACET,        /* the mesh is wrong: its point b is off facet a by `amount` */
 	/*
 	 * The mesh is wrong: the volume of `region` differs from what its facets enclose. The largest
 	 * difference is at facet a.

@@ -57,6 +57,8 @@ rb_recover_add_point(rb_recovery *r, const double *at, rb_vertex_kind kind, uint
 {
 	uint32_t added = r->mesh.npoints - r->plc->npoints;
 
+	if (r->plc->max_points > 0 && r->mesh.npoints >= r->plc->max_points)
+		return rb_recover_flaw(r, RB_FLAW_TOO_MANY_POINTS, RB_NONE, RB_NONE, at);
 	if (added >= r->added_cap)
 	{
 		size_t cap = r->added_cap;

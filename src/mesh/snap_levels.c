@@ -31,6 +31,16 @@
 
 #define RB_CHECK_INTERVAL 4096
 #define LEVEL_BITS 4 /* a grid is coarser than the one before by this power of two */
+/* Inputs rise with a flaw of the mesh up to this power of two of the first grid away from it */
+#define REACH_BITS 28
+/* Coarsest grid for such a flaw, as a power of two of the model's size; finer than details */
+#define COARSEST_BITS 16
+/* Number of points of a mesh, per point of its input, beyond which the input is split again */
+#define POINTS_PER_POINT 50
+#define POINTS_FREE 1000
+/* These numbers if nothing met: valid input moves only if doubles have no room for its mesh */
+#define POINTS_PER_POINT_WHOLE 200
+#define POINTS_FREE_WHOLE 20000
 
 struct rb_resplit
 {
@@ -40,6 +50,7 @@ struct rb_resplit
 	/* Level of each input triangle, segment and point; those of points include their inputs' */
 	uint8_t *triangle_level, *segment_level, *point_level;
 	uint8_t last; /* level of which all corners are one point */
+	uint8_t most; /* highest level to which a flaw of the mesh raises inputs */
 	double origin[3];
 	double low[3];
 	int step;       /* binary exponent of the step of level 1 */
@@ -48,6 +59,7 @@ struct rb_resplit
 	uint32_t *name; /* number of each input point in the moved input */
 	rb_point_hash equal;
 	bool started;
+	bool cut; /* true if any pieces met at first */
 };
 
 /* ---- the input ---- */
@@ -149,6 +161,9 @@ place_grids(rb_resplit *s)
 	s->last = 2;
 	while (s->step + LEVEL_BITS * (s->last - 1) <= wide)
 		s->last++;
+	s->most = 1;
+	while (s->step + LEVEL_BITS * s->most <= wide - COARSEST_BITS)
+		s->most++;
 }
 
 /* Copies the input and sets all levels to 0. */
@@ -430,6 +445,59 @@ raise_levels(rb_resplit *s, uint8_t last)
 	return any;
 }
 
+/* Returns true if `at` is in the box of n input points, enlarged by `reach`. */
+static bool
+is_in_box(const rb_resplit *s, const uint32_t *points, int n, const double *at, double reach)
+{
+	const double *all = s->moved != NULL ? s->moved : s->input.plc.points;
+
+	for (int k = 0; k < 3; k++)
+	{
+		double low = INFINITY, high = -INFINITY;
+
+		for (int i = 0; i < n; i++)
+		{
+			low = fmin(low, all[3 * (size_t) points[i] + k]);
+			high = fmax(high, all[3 * (size_t) points[i] + k]);
+		}
+		if (at[k] < low - reach || at[k] > high + reach)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Marks the inputs near a location; `reach` may be infinite. Only inputs that met others count,
+ * unless `all` is set.
+ */
+static void
+mark_near(rb_resplit *s, const double *at, double reach, bool all)
+{
+	const rb_plc *plc = &s->input.plc;
+
+	for (uint32_t i = 0; i < plc->ntriangles; i++)
+		if ((all || s->meets.triangle[i] != 0) && is_in_box(s, plc->triangles[i], 3, at, reach))
+			s->meets.triangle[i] |= RB_INPUT_MEETS;
+	for (uint32_t i = 0; i < plc->nsegments; i++)
+		if ((all || s->meets.segment[i] != 0) && is_in_box(s, plc->segments[i], 2, at, reach))
+			s->meets.segment[i] |= RB_INPUT_MEETS;
+}
+
+bool
+rb_resplit_raise(rb_resplit *s, const rb_flaw *flaw)
+{
+	if (s == NULL || flaw->kind == RB_FLAW_NO_VOLUME)
+		return false;
+	for (int i = 0; i < 4; i++)
+	{
+		/* First those that met others, and first those near the flaw */
+		mark_near(s, flaw->at, i < 2 ? ldexp(1, s->step + REACH_BITS) : INFINITY, i % 2 == 1);
+		if (raise_levels(s, s->most))
+			return true;
+	}
+	return false;
+}
+
 /* Describes how far points moved. */
 static void
 measure_moves(const rb_resplit *s, rb_split_done *done)
@@ -446,6 +514,17 @@ measure_moves(const rb_resplit *s, rb_split_done *done)
 		done->level = s->point_level[i] > done->level ? s->point_level[i] : done->level;
 	}
 	done->grid = ldexp(1, s->step + LEVEL_BITS * ((int) done->level - 1));
+}
+
+/* Sets the number of points beyond which the input is split again. */
+static void
+set_max_points(const rb_resplit *s, rb_plc *plc)
+{
+	const uint64_t n = s->cut
+						   ? POINTS_FREE + POINTS_PER_POINT * (uint64_t) plc->npoints
+						   : POINTS_FREE_WHOLE + POINTS_PER_POINT_WHOLE * (uint64_t) plc->npoints;
+
+	plc->max_points = n < UINT32_MAX ? (uint32_t) n : 0;
 }
 
 /* Splits the input, raising levels until nothing meets. */
@@ -481,6 +560,7 @@ split_and_raise(rb_resplit *s, const rb_backend *backend, rb_welded *welded, rb_
 			done->dropped = 0;
 		}
 		RB_TRY(rb_pieces_split(s->ctx, backend, pieces, &s->meets, done, &sound));
+		s->cut |= done->rounds > 0;
 		raised = !sound && raise_levels(s, s->last);
 		if (!sound && !raised)
 			return rb_weld_validate(s->ctx, backend, welded, flaw);
@@ -490,6 +570,7 @@ split_and_raise(rb_resplit *s, const rb_backend *backend, rb_welded *welded, rb_
 		done->segments += welded->segment_row[i] == RB_NONE;
 	if (s->moved != NULL)
 		measure_moves(s, done);
+	set_max_points(s, &welded->plc);
 	return RB_OK;
 }
 

@@ -154,10 +154,17 @@ typedef struct rb_resplit rb_resplit;
  * RB_OK, RB_STOPPED or a memory error; RB_BAD_PLC with *flaw set as from rb_weld_validate is not
  * expected.
  *
- * *split is NULL at first, and is allocated; it keeps a copy of the input.
+ * *split is NULL at first, and is allocated; it keeps a copy of the input. If rb_resplit_raise
+ * returned true because a mesh failed, the input is split again, and replaces *welded, which may
+ * have been merged since. plc.max_points limits the points of the mesh.
  */
 extern rb_status rb_resplit_run(rb_context *ctx, const rb_backend *backend, rb_resplit **split,
 								rb_welded *welded, rb_split_done *done, rb_flaw *flaw);
+/*
+ * Raises the level of the inputs that were split near a flaw of the mesh. Returns false if there
+ * are none, or all of them have the last level.
+ */
+extern bool rb_resplit_raise(rb_resplit *split, const rb_flaw *flaw);
 extern void rb_resplit_free(rb_memory *memory, rb_resplit **split); /* accepts NULL */
 
 typedef enum rb_merge_kind

@@ -44,17 +44,12 @@ weld_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part, const rb_
 							  .seeds = run->seeds,
 							  .nseeds = run->nseeds,
 							  .skip_flat = run->call->split};
-	rb_resplit *resplit = NULL;
-	rb_status status;
 
 	RB_TRY(rb_weld(ctx, &in, &part->welded, &part->flaw));
 	part->is_welded = true;
-	if (!run->call->split)
-		return RB_OK;
-	status = rb_resplit_run(ctx, &rb_backend_cpu, &resplit, &part->welded, &part->split,
-							&part->flaw);
-	rb_resplit_free(ctx->memory, &resplit);
-	return status;
+	return run->call->split ? rb_resplit_run(ctx, &rb_backend_cpu, &part->resplit, &part->welded,
+											 &part->split, &part->flaw)
+							: RB_OK;
 }
 
 /*
@@ -172,6 +167,36 @@ refine_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
 }
 
 /*
+ * Builds the mesh of a part. If facets were split and the mesh fails where they are too near, splits
+ * them again with coarser coordinates.
+ */
+static rb_status
+build_split_part(const rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
+{
+	rb_status status = rb_weld_creases(ctx, &part->welded);
+
+	if (status == RB_OK)
+		status = tetrahedralize_part(run, ctx, part);
+	while (status == RB_BAD_PLC && rb_resplit_raise(part->resplit, &part->flaw))
+	{
+		rb_forget_failure(ctx);
+		rb_tets_free(ctx->memory, &part->tets);
+		memset(&part->flaw, 0, sizeof part->flaw);
+		part->unmerged = false;
+		status = rb_resplit_run(ctx, &rb_backend_cpu, &part->resplit, &part->welded, &part->split,
+								&part->flaw);
+		if (status == RB_OK)
+			status = rb_weld_merge(ctx, &part->welded, run->call->merge);
+		if (status == RB_OK)
+			status = rb_weld_creases(ctx, &part->welded);
+		if (status == RB_OK)
+			status = tetrahedralize_part(run, ctx, part);
+	}
+	rb_resplit_free(ctx->memory, &part->resplit);
+	return status;
+}
+
+/*
  * Tetrahedralizes a welded part with a context that need not be the run's. Stores the time of each
  * stage in part->ms.
  */
@@ -189,9 +214,7 @@ fill_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
 		status = rb_weld_merge(ctx, &part->welded, run->call->merge);
 	enter_stage(run, part, RB_MESH_VALIDATE, RB_MESH_TETRAHEDRALIZE, &start);
 	if (status == RB_OK)
-		status = rb_weld_creases(ctx, &part->welded);
-	if (status == RB_OK)
-		status = tetrahedralize_part(run, ctx, part);
+		status = build_split_part(run, ctx, part);
 	enter_stage(run, part, RB_MESH_TETRAHEDRALIZE, RB_MESH_REFINE, &start);
 	/* If the call has one mesh only, a separate work function refines it. */
 	if (status == RB_OK && run->call->by_solid && run->call->refine)
@@ -218,6 +241,23 @@ rb_status
 rb_meshing_fill_plc(rb_meshing_run *run)
 {
 	return fill_part(run, &run->ctx, run->part);
+}
+
+rb_status
+rb_meshing_finish_plc(rb_meshing_run *run)
+{
+	rb_status status;
+
+	RB_TRY(rb_weld_merge(&run->ctx, &run->part->welded, run->call->merge));
+	if (!run->call->split)
+		return rb_weld_creases(&run->ctx, &run->part->welded);
+	/* How far points of split facets move may depend on the mesh, and a mesh may not exist. */
+	status = build_split_part(run, &run->ctx, run->part);
+	rb_tets_free(run->ctx.memory, &run->part->tets);
+	if (status != RB_BAD_PLC)
+		return status;
+	rb_forget_failure(&run->ctx);
+	return RB_OK;
 }
 
 rb_status
@@ -431,16 +471,20 @@ make_solid(rb_context *ctx, const rb_meshing_threads *t, uint32 solid, rb_meshin
 
 	if (status == RB_OK)
 		status = weld_part(t->run, ctx, part, &set);
-	if (status == RB_OK || status == RB_BAD_PLC)
-		translate_rows(t, solid, part);
 	for (int i = 0; i < 4; i++)
 		rb_free(ctx->memory, &blocks[i]);
 	part->ms[RB_MESH_WELD] = rb_now_ms() - start;
 	/* This is not a flaw, but the solid has more points than max_points allows. */
 	if (status == RB_OK && t->run->options.max_points > 0 &&
 		part->welded.plc.npoints > t->run->options.max_points)
-		return RB_BAD_PLC;
-	return status == RB_OK ? fill_part(t->run, ctx, part) : status;
+		status = RB_BAD_PLC;
+	else if (status == RB_OK)
+		status = fill_part(t->run, ctx, part);
+	rb_resplit_free(ctx->memory, &part->resplit);
+	/* Splitting starts from the rows again, so they are translated at the end. */
+	if (status == RB_OK || status == RB_BAD_PLC)
+		translate_rows(t, solid, part);
+	return status;
 }
 
 /* ---- all solids ---- */

@@ -110,9 +110,7 @@ weld_checked_rows(rb_meshing_run *run)
 	rb_meshing_stage(run, RB_MESH_WELD, &start);
 	status = rb_meshing_weld(run);
 	if (status == RB_OK)
-		status = rb_weld_merge(&run->ctx, &run->part->welded, run->call->merge);
-	if (status == RB_OK)
-		status = rb_weld_creases(&run->ctx, &run->part->welded);
+		status = rb_meshing_finish_plc(run);
 	rb_meshing_stage(run, RB_MESH_LOAD, &start);
 	return status;
 }

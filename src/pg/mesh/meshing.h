@@ -114,6 +114,7 @@ typedef struct rb_meshing_part
 	rb_welded welded;
 	rb_split_done split; /* Result of splitting, if requested */
 	bool unmerged;       /* Facets were not merged within a tolerance, which gave no mesh */
+	rb_resplit *resplit; /* Splits again if the mesh fails; NULL unless splitting is requested */
 	/* Until it is set, a flaw refers to rows of facets and to their polygons */
 	bool is_welded;
 	rb_tets tets;
@@ -245,12 +246,13 @@ rb_meshing_id(const rb_meshing_run *run, rb_meshing_side side, uint32 row)
 /*
  * Work functions: rb_meshing_weld builds a PLC from the sets and splits it if requested;
  * rb_meshing_fill_plc tetrahedralizes it; rb_meshing_make does both; rb_meshing_refine refines the
- * mesh.
+ * mesh; rb_meshing_finish_plc does to the PLC what rb_meshing_fill_plc does, and keeps no mesh.
  */
 extern rb_status rb_meshing_weld(rb_meshing_run *run);
 extern rb_status rb_meshing_fill_plc(rb_meshing_run *run);
 extern rb_status rb_meshing_make(rb_meshing_run *run);
 extern rb_status rb_meshing_refine(rb_meshing_run *run);
+extern rb_status rb_meshing_finish_plc(rb_meshing_run *run);
 
 /* Builds a mesh of each solid, and raises the error of one that could not be meshed. */
 extern void rb_meshing_make_solids(rb_meshing_run *run);

@@ -303,6 +303,17 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 				 errhint(
 					 "Subtract a common offset from all coordinates, or avoid very sharp angles.")));
 			break;
+		case RB_FLAW_TOO_MANY_POINTS:
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("%s: the mesh needs more than %u vertices", function,
+							run->part->welded.plc.max_points),
+					 errdetail("The facets and segments have %u points after they were split where "
+							   "they cross.  The last vertex was needed at %s.",
+							   run->part->welded.plc.npoints, at),
+					 errhint("Move the vertices near there apart, or remove facets that nearly "
+							 "coincide.")));
+			break;
 		case RB_FLAW_OFF_FACET:
 		case RB_FLAW_VOLUME:
 			raise_wrong_mesh(run, at);
@@ -345,6 +356,8 @@ rb_meshing_flaw_name(const rb_meshing_part *part)
 			return "point on a facet or segment";
 		case RB_FLAW_TOO_NEAR:
 			return "no representable point for a vertex";
+		case RB_FLAW_TOO_MANY_POINTS:
+			return "too many vertices";
 		default:
 			return "facet that could not be recovered";
 	}

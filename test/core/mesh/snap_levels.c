@@ -194,6 +194,44 @@ limits(void)
 	done();
 }
 
+/* Tests that a flaw of a mesh raises inputs near it, until they are as coarse as is allowed. */
+static void
+raised(void)
+{
+	rb_context ctx = context(1);
+	rb_resplit *resplit = NULL;
+	uint32_t rounds = 0;
+	double before = 0;
+
+	clear();
+	add_triangle(P(0, 0, 0), P(1 / 3., 0, .1), P(0, 1 / 3., .7));
+	add_triangle(P(.1, .1, -1), P(.1, .1, 1), P(1 / 7., 1 / 7., 0));
+	add_triangle(P(100.3, .1, -1), P(100.3, .1, 1), P(101.7, 1 / 7., 0));
+	CHECK(rb_weld(&ctx, &it.in, &welded, &flaw) == RB_OK, "weld");
+	CHECK(!rb_resplit_raise(resplit, &flaw), "nothing was split");
+	CHECK(rb_resplit_run(&ctx, &rb_backend_cpu, &resplit, &welded, &did, &flaw) == RB_OK, "split");
+	CHECK(did.level == 0 && welded.plc.max_points > 0, "level %u", did.level);
+	flaw = (rb_flaw){.kind = RB_FLAW_TOO_NEAR, .at = {.1, .1, .2}};
+	while (rb_resplit_raise(resplit, &flaw) && rounds < 100)
+	{
+		const rb_status status =
+			rb_resplit_run(&ctx, &rb_backend_cpu, &resplit, &welded, &did, &flaw);
+
+		CHECK(status == RB_OK && did.largest_move >= before && did.largest_move < 1e-2,
+			  "status %d, moved by %g", status, did.largest_move);
+		before = did.largest_move;
+		if (++rounds == 1)
+			CHECK(did.moved <= 6, "%u points moved, also far from the flaw", did.moved);
+		flaw = (rb_flaw){.kind = RB_FLAW_TOO_NEAR, .at = {.1, .1, .2}};
+	}
+	CHECK(rounds > 5 && rounds < 100, "%u rounds", rounds);
+	flaw.kind = RB_FLAW_NO_VOLUME;
+	CHECK(!rb_resplit_raise(resplit, &flaw), "moving points does not help");
+	rb_resplit_free(memory, &resplit);
+	CHECK(resplit == NULL, "not freed");
+	done();
+}
+
 int
 main(void)
 {
@@ -203,6 +241,7 @@ main(void)
 	CHECK_RUN(slivers);
 	CHECK_RUN(magnitudes);
 	CHECK_RUN(limits);
+	CHECK_RUN(raised);
 	rb_memory_destroy(memory);
 	return check_done();
 }
