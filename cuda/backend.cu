@@ -43,7 +43,7 @@ upload_side(rb_device_run *run, const rb_set *o, uint32_t from, uint32_t n, bool
 	side->kind = o->kind;
 	side->pad = rb_pad_of(run->job->predicate, run->job->distance);
 	if (from == 0 && n == o->nparts)
-		RB_TRY(rb_cached_coords(run, o, &copied));
+		RB_TRY(rb_cached_coords(run, o, &copied, &side->bounds));
 	side->coords = copied;
 	if (copied == NULL)
 	{

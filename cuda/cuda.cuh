@@ -262,8 +262,10 @@ extern void rb_device_free_all(rb_device_run *run);
  * Finds the coordinates of all parts of a set on the device: the copy of a cached set, which is
  * built if there is none, or those of a delta set, built from the copy of its base set. *coords is
  * NULL if there is no copy and none can be built. The join may use them until rb_copies_give.
+ * *bounds points to the bounds of all parts (rb_bounds_find), or is NULL for a delta set.
  */
-extern rb_status rb_cached_coords(rb_device_run *run, const rb_set *set, const double **coords);
+extern rb_status rb_cached_coords(rb_device_run *run, const rb_set *set, const double **coords,
+								  const double **bounds);
 
 /* Releases the copies of a join after all its work on the device has ended. */
 extern void rb_copies_give(rb_device_run *run, bool failed);
@@ -287,6 +289,7 @@ typedef struct rb_device_set
 {
 	const double *coords;
 	const uint32_t *row_of; /* NULL if no two parts share a row, or if that does not matter */
+	const double *bounds;   /* In host memory: bounds of all parts (rb_bounds_find), or NULL */
 	uint32_t n;
 	uint32_t base; /* Index of part 0 in the job */
 	rb_kind kind;
@@ -378,6 +381,12 @@ typedef struct rb_totals
 	rb_count made_chunks;
 } rb_totals;
 
+/*
+ * Finds the minima of lo and of -hi over the boxes of all parts, which are not padded, and waits for
+ * them. A copy keeps them, so that a join need not read all coordinates for them.
+ */
+extern rb_status rb_bounds_find(rb_device_run *run, const rb_device_set *side, double bounds[6]);
+
 /* Creates the top level: one node with all objects, or no node if a side is empty. */
 extern rb_status rb_level_top(rb_device_run *run, const rb_device_set side[2], bool self,
 							  rb_level *level);
@@ -442,6 +451,7 @@ typedef struct rb_mailbox
 {
 	rb_totals totals;
 	uint32_t resolution[3]; /* Grid resolution of the first node of a level */
+	double bounds[6];       /* Result of rb_bounds_find */
 	rb_launch_tally tally[2];
 } rb_mailbox;
 
@@ -587,11 +597,12 @@ rb_words_are_marked(const rb_cells_args *args, rb_pair p)
 }
 
 /* Returns the bits of a double, mapped so that their order is that of the doubles. */
-static __device__ __forceinline__ rb_count
+static __host__ __device__ __forceinline__ rb_count
 rb_key_of(double x)
 {
-	rb_count bits = (rb_count) __double_as_longlong(x);
+	rb_count bits;
 
+	memcpy(&bits, &x, sizeof(bits));
 	return bits >> 63 ? ~bits : bits | (rb_count) 1 << 63;
 }
 

@@ -78,6 +78,26 @@ make_nodes_of_level(rb_device_run *run, rb_level *level)
 	return rb_device_alloc(run, (void **) &level->chunks, level->nchunks * sizeof(rb_node_chunk));
 }
 
+/* Sets the bounds of a side of a node to the known bounds of its parts, padded. */
+static void
+set_known_bounds(const rb_device_set *side, rb_count key[6])
+{
+	double lo[3], hi[3];
+
+	for (int a = 0; a < 3; a++)
+	{
+		lo[a] = side->bounds[a];
+		hi[a] = -side->bounds[3 + a];
+	}
+	/* Padding is monotone: the padded bounds are the bounds of the padded boxes. */
+	rb_kind_pad(side->kind, side->pad, lo, hi);
+	for (int a = 0; a < 3; a++)
+	{
+		key[a] = rb_key_of(lo[a]);
+		key[3 + a] = rb_key_of(-hi[a]);
+	}
+}
+
 rb_status
 rb_level_top(rb_device_run *run, const rb_device_set side[2], bool self, rb_level *level)
 {
@@ -94,6 +114,9 @@ rb_level_top(rb_device_run *run, const rb_device_set side[2], bool self, rb_leve
 		node.cell_lo[a] = -INFINITY;
 		node.cell_hi[a] = INFINITY;
 	}
+	for (int s = 0; s < (self ? 1 : 2); s++)
+		if (side[s].bounds != NULL)
+			set_known_bounds(&side[s], node.key[s]);
 	node.count[0] = n[0];
 	node.count[1] = n[1];
 	node.tests = (rb_count) n[0] * n[self ? 0 : 1];
@@ -204,6 +227,59 @@ __launch_bounds__(THREADS, RB_BOUNDS_BLOCKS)
 		combine_bounds_of_block(args.nodes[node].key[side], v);
 }
 
+/* Computes the bounds of all parts of a set, not padded. */
+static __global__ void
+__launch_bounds__(THREADS, RB_BOUNDS_BLOCKS)
+	bounds_of_set_kernel(const rb_device_set side, rb_count *bounds)
+{
+	double v[6];
+
+#pragma unroll
+	for (int k = 0; k < 6; k++)
+		v[k] = INFINITY;
+	for (rb_count i = (rb_count) blockIdx.x * THREADS + threadIdx.x; i < side.n;
+		 i += (rb_count) gridDim.x * THREADS)
+	{
+		double lo[3], hi[3];
+
+		rb_kind_box(side.kind, side.coords, i, lo, hi);
+#pragma unroll
+		for (int a = 0; a < 3; a++)
+		{
+			v[a] = lo[a] < v[a] ? lo[a] : v[a];
+			v[3 + a] = -hi[a] < v[3 + a] ? -hi[a] : v[3 + a];
+		}
+	}
+	combine_bounds_of_block(bounds, v);
+}
+
+static __global__ void
+report_bounds_kernel(const rb_count *bounds, rb_mailbox *mailbox)
+{
+	if (threadIdx.x < 6)
+		mailbox->bounds[threadIdx.x] = rb_key_value(bounds[threadIdx.x]);
+}
+
+rb_status
+rb_bounds_find(rb_device_run *run, const rb_device_set *side, double bounds[6])
+{
+	const rb_count most = (rb_count) RB_BOUNDS_BLOCKS * run->device->sms;
+	cudaStream_t stream = run->queue->compute;
+	rb_count *key;
+
+	RB_TRY(rb_device_alloc(run, (void **) &key, 6 * sizeof(rb_count)));
+	RB_CUDA(run, cudaMemsetAsync(key, 0xff, 6 * sizeof(rb_count), stream));
+	bounds_of_set_kernel<<<grid_blocks_for(side->n, (uint32_t) most), THREADS, 0, stream>>>(*side,
+																							key);
+	RB_LAUNCHED(run, "bounds_of_set_kernel");
+	report_bounds_kernel<<<1, 32, 0, stream>>>(key, run->queue->mailbox);
+	RB_LAUNCHED(run, "report_bounds_kernel");
+	rb_device_free(run, (void **) &key);
+	RB_TRY(rb_sync(run));
+	memcpy(bounds, run->queue->mailbox->bounds, 6 * sizeof(double));
+	return RB_OK;
+}
+
 /* Computes the region of each node's grid from its bounds. */
 static __global__ void
 __launch_bounds__(THREADS)
@@ -250,8 +326,12 @@ launch_bounds_of_nodes(rb_device_run *run, const rb_grid_args *args, uint32_t nc
 		clip.hi[a] = HUGE_VAL;
 	}
 	rb_tile_clip(run->job, clip.lo, clip.hi);
-	bounds_kernel<<<turns.blocks, THREADS, 0, stream>>>(*args, turns);
-	RB_LAUNCHED(run, "bounds_kernel");
+	/* The host has set known bounds of the top's node. */
+	if (args->above[0] != NULL || args->side[0].bounds == NULL || args->side[1].bounds == NULL)
+	{
+		bounds_kernel<<<turns.blocks, THREADS, 0, stream>>>(*args, turns);
+		RB_LAUNCHED(run, "bounds_kernel");
+	}
 	region_kernel<<<grid_blocks_for(args->nnodes, UINT32_MAX), THREADS, 0, stream>>>(
 		args->nodes, args->nnodes, args->self, clip);
 	RB_LAUNCHED(run, "region_kernel");

@@ -35,6 +35,7 @@ typedef struct rb_device_copy
 	uint64_t number;
 	double *coords;
 	uint64_t bytes;
+	double bounds[6]; /* Bounds of all parts (rb_bounds_find) */
 	uint32_t users;
 } rb_device_copy;
 
@@ -264,6 +265,7 @@ static rb_status
 make_copy_of_set(rb_device_run *run, const rb_set *set, uint64_t bytes, rb_device_copy **made)
 {
 	rb_device_copy *copy = (rb_device_copy *) calloc(1, sizeof(*copy));
+	rb_device_set side;
 	rb_status status;
 
 	*made = NULL;
@@ -275,7 +277,13 @@ make_copy_of_set(rb_device_run *run, const rb_set *set, uint64_t bytes, rb_devic
 	}
 	copy->number = set->number;
 	copy->bytes = bytes;
+	memset(&side, 0, sizeof(side));
+	side.kind = set->kind;
+	side.n = set->nparts;
+	side.coords = copy->coords;
 	status = rb_upload(run, copy->coords, set->coords, bytes);
+	if (status == RB_OK)
+		status = rb_bounds_find(run, &side, copy->bounds);
 	if (status == RB_OK)
 		*made = copy;
 	else
@@ -287,7 +295,8 @@ make_copy_of_set(rb_device_run *run, const rb_set *set, uint64_t bytes, rb_devic
  * Finds or builds the copy of a cached set; *coords is NULL if there is none and none can be built.
  */
 static rb_status
-use_or_make_copy_of_set(rb_device_run *run, const rb_set *set, const double **coords)
+use_or_make_copy_of_set(rb_device_run *run, const rb_set *set, const double **coords,
+						const double **bounds)
 {
 	const uint64_t bytes =
 		(uint64_t) set->nparts * (uint64_t) rb_kind_width(set->kind) * sizeof(double);
@@ -304,6 +313,7 @@ use_or_make_copy_of_set(rb_device_run *run, const rb_set *set, const double **co
 		if (run->copy[i]->number == set->number)
 		{
 			*coords = run->copy[i]->coords;
+			*bounds = run->copy[i]->bounds;
 			return RB_OK;
 		}
 	pthread_mutex_lock(&copies_lock);
@@ -328,6 +338,7 @@ use_or_make_copy_of_set(rb_device_run *run, const rb_set *set, const double **co
 	}
 	run->copy[run->ncopies++] = copy;
 	*coords = copy->coords;
+	*bounds = copy->bounds;
 	return RB_OK;
 }
 
@@ -373,13 +384,14 @@ gather_coords_of_delta_set(rb_device_run *run, const rb_set *set, const double *
 	const size_t cuts_bytes = (view->ncuts + 1) * sizeof(rb_cut);
 	const size_t fresh_bytes = (size_t) view->fresh->nparts * width * sizeof(double);
 	const double *kept;
+	const double *bounds;
 	rb_cut *cuts;
 	double *fresh = NULL;
 	double *to;
 	uint64_t blocks = (n + GATHER_THREADS - 1) / GATHER_THREADS;
 
 	*coords = NULL;
-	RB_TRY(use_or_make_copy_of_set(run, view->kept, &kept));
+	RB_TRY(use_or_make_copy_of_set(run, view->kept, &kept, &bounds));
 	if (kept == NULL)
 		return RB_OK;
 	RB_TRY(rb_device_alloc(run, (void **) &to, n * sizeof(double)));
@@ -403,11 +415,13 @@ gather_coords_of_delta_set(rb_device_run *run, const rb_set *set, const double *
 }
 
 rb_status
-rb_cached_coords(rb_device_run *run, const rb_set *set, const double **coords)
+rb_cached_coords(rb_device_run *run, const rb_set *set, const double **coords,
+				 const double **bounds)
 {
 	*coords = NULL;
+	*bounds = NULL;
 	if (set->view == NULL)
-		return use_or_make_copy_of_set(run, set, coords);
+		return use_or_make_copy_of_set(run, set, coords, bounds);
 	return set->coords == NULL ? gather_coords_of_delta_set(run, set, coords) : RB_OK;
 }
 
