@@ -2,8 +2,9 @@
  * cards.c
  *	  Compares several devices that share a join with one of them: pairs and speed.
  *
- *	  cards check				small loads of all kinds: the CPU, one device, each of the others, two,
- *							three, ... of them
+ *	  cards check [FILLED]		small loads of all kinds: the CPU, one device, each of the others, two,
+ *							three, ... of them; FILLED is the number of a device whose memory another
+ *							process uses
  *	  cards bench [N [BOXES]]	two volume meshes of 12 N^3 triangles (168), and boxes of the workload
  *							gauss (10^7), with copies of both sides on each device; 1, 2, ...
  *							devices in turn
@@ -24,7 +25,11 @@
 
 static const rb_backend *gpu;   /* The backend with a single device */
 static const rb_backend *cards; /* The backend with all its devices */
+static rb_backend eager;        /* The backend with a single device that shares small joins, too */
 static int devices;
+static bool alone;        /* True if the only device is used as several */
+static int unusable = -1; /* Number of the device that fails or has no free memory, or -1 */
+static bool failing;      /* True if the unusable device fails */
 static uint64_t numbers = 1000;
 
 /* ---- one device as several ---- */
@@ -43,6 +48,22 @@ many_probe(int device, char *text, size_t size)
 	return gpu->probe(device < AS_MANY ? 0 : device, text, size);
 }
 
+/* Joins on a device, or fails if the device is to fail: after the join if that only counts pairs. */
+static rb_status
+join_or_fail(rb_context *ctx, const rb_job *job, const rb_sink *sink)
+{
+	const int device = ctx->device;
+	const bool fails = failing && device == unusable;
+	rb_status status = RB_OK;
+
+	if (alone)
+		ctx->device = 0;
+	if (!fails || job->answer == RB_COUNT)
+		status = gpu->join(ctx, job, sink);
+	ctx->device = device;
+	return fails ? rb_fail(ctx, RB_NO_DEVICE, 0, 0, "the device fails in this test") : status;
+}
+
 static bool
 many_warm(int device)
 {
@@ -51,17 +72,15 @@ many_warm(int device)
 }
 
 static rb_status
-many_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
-{
-	ctx->device = 0;
-	return gpu->join(ctx, job, sink);
-}
-
-static rb_status
 many_open(rb_context *ctx)
 {
+	const int device = ctx->device;
+	rb_status status;
+
 	ctx->device = 0;
-	return gpu->open(ctx);
+	status = gpu->open(ctx);
+	ctx->device = device;
+	return status;
 }
 
 /* ---- loads ---- */
@@ -160,14 +179,15 @@ make_boxes(const char *name, uint64_t n, int seed)
 
 /* ---- check ---- */
 
-/* Lists the masks to be tested: each device alone, and the first 2, 3, ... */
+/* Lists the masks to be tested: each usable device alone, and the first 2, 3, ... */
 static int
 masks(uint32_t mask[2 * RB_MAX_DEVICES])
 {
 	int n = 0;
 
 	for (int i = 0; i < devices; i++)
-		mask[n++] = 1u << i;
+		if (i != unusable)
+			mask[n++] = 1u << i;
 	for (int i = 2; i <= devices; i++)
 		mask[n++] = (1u << i) - 1;
 	return n;
@@ -412,6 +432,30 @@ kept(void)
 	free_set(&blue);
 }
 
+/* Lets each device fail in turn: the others do its partitions. */
+static void
+devices_that_fail(void)
+{
+	failing = true;
+	for (unusable = 0; unusable < devices; unusable++)
+	{
+		gpu_setting set = gpu_plain;
+		rb_set red, blue, box = make_boxes("gauss", 100000, 1);
+
+		make_meshes(&red, "24 1 0.2", &blue, "24 2 0.2 0.31 0.17 0.23");
+		pairs_agree("a device fails", &red, &blue, &set);
+		pairs_agree("a device fails, boxes", &box, NULL, &set);
+		rows_agree("a device fails, rows", &red, &blue, RB_MEET, 0);
+		set.count_only = true;
+		pairs_agree("a device fails after counting", &red, &blue, &set);
+		free_set(&red);
+		free_set(&blue);
+		free_set(&box);
+	}
+	unusable = -1;
+	failing = false;
+}
+
 static void
 devices_that_are_not_there(void)
 {
@@ -575,7 +619,6 @@ int
 main(int argc, char **argv)
 {
 	const bool times = argc > 1 && strcmp(argv[1], "bench") == 0;
-	rb_backend eager;
 	char text[200];
 
 	gpu = gpu_open();
@@ -584,14 +627,16 @@ main(int argc, char **argv)
 	/* Small joins are shared, too. */
 	eager = *gpu;
 	eager.share_parts = times ? gpu->share_parts : 1000;
-	if (!times && gpu->devices() == 1)
+	alone = !times && gpu->devices() == 1;
+	if (alone)
 	{
 		eager.devices = many_devices;
 		eager.probe = many_probe;
 		eager.warm = many_warm;
-		eager.join = many_join;
 		eager.open = many_open;
 	}
+	if (!times)
+		eager.join = join_or_fail;
 	cards = rb_backend_multi_device(&eager);
 	devices = cards->devices();
 	cards->probe(-1, text, sizeof(text));
@@ -601,10 +646,15 @@ main(int argc, char **argv)
 		bench(argc > 2 ? atoi(argv[2]) : 168, argc > 3 ? strtoull(argv[3], NULL, 10) : 10000000);
 		return failed;
 	}
+	unusable = argc > 2 ? atoi(argv[2]) : -1;
 	CHECK_RUN(devices_that_are_not_there);
 	CHECK_RUN(meshes);
 	CHECK_RUN(boxes);
 	CHECK_RUN(rows);
-	CHECK_RUN(kept);
+	if (unusable < 0)
+	{
+		CHECK_RUN(kept);
+		CHECK_RUN(devices_that_fail);
+	}
 	return check_done();
 }
