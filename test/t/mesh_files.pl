@@ -11,7 +11,9 @@ use MIME::Base64;
 
 my $python = '/usr/bin/python3'; # Debian's, which has Debian's packages
 my %installed = map { $_ => system("$python -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec(\"$_\") is None)' >/dev/null 2>&1") == 0 }
-  qw(meshio vtk gmsh);
+  qw(meshio vtk gmsh h5py);
+# meshio reads no XDMF file without h5py, not even one whose numbers are text.
+$installed{'meshio with h5py'} = $installed{meshio} && delete $installed{h5py};
 $installed{ccx} = system('ccx -v >/dev/null 2>&1') >> 8 == 0 || -x '/usr/bin/ccx';
 plan skip_all => 'neither meshio nor VTK nor Gmsh' unless grep $_, values %installed;
 
@@ -137,11 +139,12 @@ SQL
 # neither.
 sub check_files
 {
-	my ($program, $end, $materials, $parts) = @_;
+	my ($program, $end, $materials, $parts, $library) = @_;
 	$parts //= 'faces facets';
   SKIP:
 	{
-		skip "no $program", 1 unless $installed{$program};
+		my $needed = $library ? "$program with $library" : $program;
+		skip "no $needed", 1 unless $installed{$needed};
 		my @meshes = ('m', 'two');
 		my @found = read_files($program, map "$_.$end", @meshes);
 		for my $mesh (@meshes)
@@ -167,13 +170,13 @@ check_files('meshio', 'vtu', 1);
 check_files('vtk', 'vtu', 1);
 check_files('meshio', 'msh', 0);
 check_files('gmsh', 'msh', 0);
-check_files('meshio', 'xdmf', 0, '');
+check_files('meshio', 'xdmf', 0, '', 'h5py');
 check_files('meshio', 'inp', 0, 'facets');
 
 # The facets in XDMF: vertices, faces, facets, and equal points
 SKIP:
 {
-	skip 'no meshio', 1 unless $installed{meshio};
+	skip 'no meshio with h5py', 1 unless $installed{'meshio with h5py'};
 	my ($said, $complaint) = ('', '');
 	IPC::Run::run([ $python, '-c', <<'PYTHON', "$dir/m.xdmf", "$dir/m_facets.xdmf" ], '>', \$said, '2>', \$complaint);
 import meshio, numpy, sys
