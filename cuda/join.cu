@@ -155,9 +155,9 @@ enum
 	BEGUN,
 	CELLS_DONE,
 	FILTERS_DONE,
-	TOLD,
+	TALLY_READ,
 	EXACT_BEGUN,
-	EXACT_TOLD
+	EXACT_TALLY_READ
 };
 
 /* ---- pairs to the host ---- */
@@ -455,7 +455,7 @@ launch_exact_signs(rb_joiner *j, int k, int blocks)
 						   j->room));
 	if (run->words != NULL)
 		RB_TRY(launch_words_of_hits(run, &j->args, true));
-	return report_tally_of_launch(j, k, EXACT_TOLD);
+	return report_tally_of_launch(j, k, EXACT_TALLY_READ);
 }
 
 /*
@@ -480,7 +480,7 @@ preload_join_kernels(rb_joiner *j)
 	}
 	if (run->words != NULL && !j->args.boxes)
 		RB_TRY(launch_words_of_hits(run, &j->args, true));
-	RB_TRY(report_tally_of_launch(j, 0, TOLD));
+	RB_TRY(report_tally_of_launch(j, 0, TALLY_READ));
 	/*
 	 * Concurrent joins may overwrite each other's bit, in which case the kernels are merely
 	 * launched once more.
@@ -518,7 +518,7 @@ launch_join_into_pool(rb_joiner *j, int k)
 		RB_TRY(launch_exact_signs(j, k, run->device->sms));
 		j->asked = j->exact_blocks > 0;
 	}
-	return j->asked ? RB_OK : report_tally_of_launch(j, k, TOLD);
+	return j->asked ? RB_OK : report_tally_of_launch(j, k, TALLY_READ);
 }
 
 /* Clears the tally of pool k and launches into it again. */
@@ -598,9 +598,9 @@ drain_undecided_pairs(rb_joiner *j, int k)
 		stats->stage[RB_STAGE_EXACT].count += tally->filter_undecided;
 		return drain_pairs_for_host(j, pool->hits + pool->capacity, tally->filter_undecided);
 	}
-	RB_TRY(rb_wait(run, run->queue->launch[k][EXACT_TOLD]));
+	RB_TRY(rb_wait(run, run->queue->launch[k][EXACT_TALLY_READ]));
 	RB_TRY(add_time_between_events(run, RB_STAGE_EXACT, run->queue->launch[k][EXACT_BEGUN],
-								   run->queue->launch[k][EXACT_TOLD]));
+								   run->queue->launch[k][EXACT_TALLY_READ]));
 	stats->stage[RB_STAGE_EXACT].count += tally->exact;
 	stats->exact_integer += tally->integer;
 	stats->exact_expansion += tally->expansion;
@@ -647,7 +647,7 @@ join_items_of_level(rb_joiner *j, rb_level *level, bool last)
 	{
 		const rb_launch_tally *tally = &run->queue->mailbox->tally[k];
 
-		RB_TRY(rb_wait(run, run->queue->launch[k][j->asked ? EXACT_TOLD : TOLD]));
+		RB_TRY(rb_wait(run, run->queue->launch[k][j->asked ? EXACT_TALLY_READ : TALLY_READ]));
 		RB_TRY(add_stats_of_launch(run, k, j->args.faces));
 		more = tally->next < level->nitems;
 		rb_progress(run->ctx, RB_STAGE_CANDIDATES, more ? tally->next : level->nitems,

@@ -618,7 +618,7 @@ reserve_needs_of_cells(refine_rounds *s)
 
 /* Copies addresses and lengths of the work lists to the arguments of kernels. */
 static void
-ends_of_work_lists(refine_rounds *s)
+copy_work_list_ends(refine_rounds *s)
 {
 	s->a.pieces = entries_of_work_list(&s->pieces);
 	s->a.walls = entries_of_work_list(&s->walls);
@@ -657,13 +657,13 @@ append_entries_to_work_lists(refine_rounds *s)
 										entries_of_work_list(&s->blocked) + s->blocked.n));
 		s->blocked.n += blocked;
 	}
-	ends_of_work_lists(s);
+	copy_work_list_ends(s);
 	RB_TRY(rb_refine_append_back(s->run, &s->a));
 	s->pieces.n += back.x;
 	s->walls.n += back.y;
 	s->tets.n += back.z;
 	s->later.n += back.w;
-	ends_of_work_lists(s);
+	copy_work_list_ends(s);
 	RB_TRY(rb_refine_append_needs(s->run, &s->a, s->needs_sums));
 	s->pieces.n += needs.x;
 	s->walls.n += needs.y;

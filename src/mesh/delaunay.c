@@ -854,8 +854,8 @@ on_a_line(rb_mesh *m, const double *a, const double *b, const double *c)
 }
 
 /*
- * Finds the first four points in order that are corners of a tetrahedron, and orients it
- * positively.
+ * Finds the first four points of the insertion order that are not coplanar, and orders them so that
+ * their tetrahedron is oriented positively.
  */
 static rb_status
 first_corners(rb_mesh *m, uint32_t *v, bool *flat)

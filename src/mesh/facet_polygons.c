@@ -46,7 +46,7 @@ typedef struct naming
 } naming;
 
 static inline const double *
-get_triangle_corner(const naming *w, uint32_t triangle, int k)
+get_facet_triangle_corner(const naming *w, uint32_t triangle, int k)
 {
 	return w->in->points + 3 * (size_t) w->in->triangles[triangle][k];
 }
@@ -78,8 +78,9 @@ static int
 orient_triangle(naming *w, uint32_t triangle, int axis)
 {
 	const int x = (axis + 1) % 3, y = (axis + 2) % 3;
-	const double *a = get_triangle_corner(w, triangle, 0), *b = get_triangle_corner(w, triangle, 1),
-				 *c = get_triangle_corner(w, triangle, 2);
+	const double *a = get_facet_triangle_corner(w, triangle, 0),
+				 *b = get_facet_triangle_corner(w, triangle, 1),
+				 *c = get_facet_triangle_corner(w, triangle, 2);
 
 	return rb_orient2d_at(&w->env, a[x], a[y], b[x], b[y], c[x], c[y]);
 }
@@ -88,8 +89,9 @@ orient_triangle(naming *w, uint32_t triangle, int axis)
 static void
 choose_triangle_axis(naming *w, uint32_t triangle)
 {
-	const double *a = get_triangle_corner(w, triangle, 0), *b = get_triangle_corner(w, triangle, 1),
-				 *c = get_triangle_corner(w, triangle, 2);
+	const double *a = get_facet_triangle_corner(w, triangle, 0),
+				 *b = get_facet_triangle_corner(w, triangle, 1),
+				 *c = get_facet_triangle_corner(w, triangle, 2);
 	double longest = -1;
 
 	w->axis = 0;
@@ -124,8 +126,9 @@ enter_facet(naming *w, uint32_t facet)
 
 		for (int k = 0; k < 3; k++)
 		{
-			const double a = get_triangle_corner(w, t, 0)[k], b = get_triangle_corner(w, t, 1)[k],
-						 c = get_triangle_corner(w, t, 2)[k];
+			const double a = get_facet_triangle_corner(w, t, 0)[k],
+						 b = get_facet_triangle_corner(w, t, 1)[k],
+						 c = get_facet_triangle_corner(w, t, 2)[k];
 
 			box[k] = k == w->axis ? 0 : fmin(a, fmin(b, c));
 			box[3 + k] = k == w->axis ? 0 : fmax(a, fmax(b, c));
@@ -187,8 +190,8 @@ lies_in(naming *w, uint32_t triangle)
 	const int turn = orient_triangle(w, triangle, w->axis);
 
 	for (int k = 0; k < 3 && turn != 0; k++)
-		if (turn * side_of_line(w, get_triangle_corner(w, triangle, k),
-								get_triangle_corner(w, triangle, (k + 1) % 3), x, y) <
+		if (turn * side_of_line(w, get_facet_triangle_corner(w, triangle, k),
+								get_facet_triangle_corner(w, triangle, (k + 1) % 3), x, y) <
 			0)
 			return false;
 	return turn != 0;
@@ -237,8 +240,8 @@ nearest_polygon(const naming *w, const double *p)
 		for (int k = 0; k < 3; k++)
 		{
 			const double far =
-				distance2_to_segment(p, get_triangle_corner(w, t, k),
-									 get_triangle_corner(w, t, (k + 1) % 3), x, y, scale);
+				distance2_to_segment(p, get_facet_triangle_corner(w, t, k),
+									 get_facet_triangle_corner(w, t, (k + 1) % 3), x, y, scale);
 
 			if (best == RB_NONE || far < nearest || (far == nearest && polygon < best))
 			{

@@ -60,7 +60,7 @@ should_stop(const welding *w, uint32_t i)
 
 /* Copies the first n points of each part of a set. */
 static rb_status
-copy_corners(welding *w, const rb_set *set, size_t n, double *to)
+copy_corners_to_weld(welding *w, const rb_set *set, size_t n, double *to)
 {
 	const size_t width = set != NULL ? (size_t) rb_kind_width(set->kind) : 0;
 
@@ -92,9 +92,9 @@ gather_corners(welding *w)
 		if (sets[i] != NULL)
 			RB_TRY(rb_set_materialize(w->ctx, sets[i]));
 	RB_TRY(RB_ALLOCATE(w->ctx, w->points, 3 * (size_t) n + 1));
-	RB_TRY(copy_corners(w, sets[0], 3, w->points));
-	RB_TRY(copy_corners(w, sets[1], 2, w->points + 3 * (size_t) w->first_of_segments));
-	return copy_corners(w, sets[2], 1, w->points + 3 * (size_t) w->first_of_points);
+	RB_TRY(copy_corners_to_weld(w, sets[0], 3, w->points));
+	RB_TRY(copy_corners_to_weld(w, sets[1], 2, w->points + 3 * (size_t) w->first_of_segments));
+	return copy_corners_to_weld(w, sets[2], 1, w->points + 3 * (size_t) w->first_of_points);
 }
 
 /* Sets the row and the input set of a point from its first corner. */

@@ -96,9 +96,12 @@ push_entry(rounds *s, entries *list, rb_entry64 e)
 	return RB_OK;
 }
 
-/* Moves up to `most` entries from the end of a list to the candidates, in list order. */
+/*
+ * Removes up to `most` entries from the end of a work list and appends them to the candidates of
+ * the round, in the order of the list.
+ */
 static void
-pop_entries(rounds *s, entries *list, uint32_t most)
+pop_candidates(rounds *s, entries *list, uint32_t most)
 {
 	size_t n = list->n < most ? list->n : most;
 
@@ -164,10 +167,10 @@ select_candidates(rounds *s)
 		all = most;
 	RB_TRY(RB_GROW(s->r->ctx, s->cands, s->cands_cap, all));
 	s->ncands = 0;
-	pop_entries(s, &s->pieces, most);
+	pop_candidates(s, &s->pieces, most);
 	if (!s->protecting)
 	{
-		pop_entries(s, &s->walls, most - s->ncands);
+		pop_candidates(s, &s->walls, most - s->ncands);
 		pop_subsample(s, most);
 	}
 	return RB_OK;

@@ -863,7 +863,7 @@ rule contexts => sub {
 	$s->ask('SET redblue.cache = on');
 	$s->ask($plain) for 1 .. 2;
 	$t->ask('DROP EXTENSION redblue CASCADE; CREATE EXTENSION redblue');
-	same($s, $plain, 'the extension is made anew');
+	same($s, $plain, 'the extension is created again');
 	$t->ask('DROP TABLE f');
 	$_->quit for $s, $t;
 };

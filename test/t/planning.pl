@@ -52,7 +52,7 @@ for my $relation ('a', 'child')
 	like($one->ask("EXPLAIN SELECT redblue_box_pair_count($sides)"), qr/Result/, "$relation is locked: EXPLAIN of a count");
 	is($one->ask("PREPARE p AS SELECT * FROM redblue_box_pairs($sides)"), '', "$relation is locked: PREPARE");
 	$one->ask('DEALLOCATE p');
-	like($one->ask("SELECT count(*) FROM redblue_box_pairs($sides)"), qr/55P03/, "$relation is locked: it is read by nobody");
+	like($one->ask("SELECT count(*) FROM redblue_box_pairs($sides)"), qr/55P03/, "$relation is locked: no one reads it");
 	$two->ask('ROLLBACK');
 }
 

@@ -21,7 +21,7 @@ CREATE TABLE box AS
 	SELECT f.n AS id, a.x AS ax, a.y AS ay, a.z AS az, b.x AS bx, b.y AS by, b.z AS bz, c.x AS cx, c.y AS cy, c.z AS cz
 	FROM (VALUES (1, 0, 2, 1), (2, 1, 2, 3), (3, 4, 5, 6), (4, 5, 7, 6), (5, 0, 1, 4), (6, 1, 5, 4), (7, 2, 6, 3), (8, 3, 6, 7), (9, 0, 4, 2), (10, 2, 4, 6), (11, 1, 3, 5), (12, 3, 7, 5)) f (n, i, j, k)
 	JOIN corner a ON a.i = f.i JOIN corner b ON b.i = f.j JOIN corner c ON c.i = f.k;
--- a size that is nobody's nearest, but lets expect many tetrahedra
+-- a size field with a tiny size far from every point: many tetrahedra are expected, few are made
 CREATE TABLE far AS SELECT i AS id, 100.0 * i AS x, 100.0 * i AS y, 100.0 * i AS z, 1e-7 ^ i AS volume FROM generate_series(0, 1) i;
 CREATE TABLE dust AS SELECT i AS id, 0.1 * i AS x, 0.03 * i AS y, 0.5 AS z, 0.0003 * i AS volume FROM generate_series(1, 5) i;
 CREATE TABLE place AS SELECT 7 AS id, 0.4 AS x, 0.4 AS y, 0.4 AS z, 0.003 AS volume;

@@ -58,7 +58,7 @@ is($one->ask($grouped), '1:1 2:1', 'groups afterwards');
 
 # A table is locked as by SELECT, until the end of the transaction.
 $one->ask("BEGIN; $count");
-like($two->ask("SET lock_timeout = '100ms';\nTRUNCATE a;\nRESET lock_timeout"), qr/55P03/, 'nobody truncates what was read');
+like($two->ask("SET lock_timeout = '100ms';\nTRUNCATE a;\nRESET lock_timeout"), qr/55P03/, 'a table that was read is not truncated');
 $one->ask('COMMIT');
 
 # Write skew: each transaction reads what the other one writes.

@@ -342,7 +342,7 @@ for my $name (sort keys %stage)
 }
 ok(comes_true(\&is_idle), 'the worker is idle');
 ok(comes_true(sub { !segments() }), 'and has no segment left');
-is($watch->ask('SELECT count(*) FROM redblue_progress'), '0', 'nobody is in redblue_progress');
+is($watch->ask('SELECT count(*) FROM redblue_progress'), '0', 'redblue_progress has no row');
 is(worker(), $pid, 'it is still the same');
 
 # The worker is terminated: a session that has received no pair joins itself if it may.
@@ -407,7 +407,7 @@ if (long_run())
 	my $t0 = time();
 	is($s->ask("SELECT redblue_box_self_pair_count('large')"), '0', 'once more');
 	like(device_of($s), qr/no GPU used: opening the GPU is taking too long/, 'it is still none');
-	cmp_ok(time() - $t0, '<', 8, sprintf('and nobody waits for it again: %.1f s', time() - $t0));
+	cmp_ok(time() - $t0, '<', 8, sprintf('no session waits for it again: %.1f s', time() - $t0));
 	ok(comes_true(sub { $s->ask('SELECT cuda FROM redblue_info()') eq 't' }, 20), 'when it is found after all');
 	is($s->ask($joining), $answer{'a count'}, 'a join');
 	is(device_of($s), 'cuda: a fake device', 'has it');
@@ -425,7 +425,7 @@ for my $name ('joining', 'pairs')
 	cmp_ok($ms, '<', $stop_seconds * 1000, sprintf('worker stopped while %s: cancelled: %.0f ms', $name, $ms));
 	$s->wait_for;
 	my $t0 = time();
-	like($s->ask("SET statement_timeout = 300; SET redblue.backend = cuda; $joining"), qr/57014/, 'nobody waits for it without end');
+	like($s->ask("SET statement_timeout = 300; SET redblue.backend = cuda; $joining"), qr/57014/, 'no session waits for it without end');
 	is($s->ask("RESET statement_timeout; RESET redblue.backend; $joining"), $answer{'a count'}, 'nor gets no answer');
 	like(device_of($s), qr/^cpu: .*the background worker does not respond/, 'and the statistics say why');
 	kill 'CONT', $stopped;
@@ -664,7 +664,7 @@ for my $way ('auto', 'cuda')
 
 	# The worker ends.
 	$s->ask("SELECT cuda FROM redblue_info(); $_") for $joining, $joining, $emitting, $emitting;
-	is(kept(), 'a b same', 'kept anew');
+	is(kept(), 'a b same', 'kept again');
 	fake('join_ms 60000');
 	ok(begins($s, $joining), 'a join');
 	end_worker();
@@ -807,7 +807,7 @@ $s = session($node);
 is($s->ask("SELECT cuda || ' ' || cuda_device FROM redblue_info()"),
 	'false not checked: no background worker is available: all 0 of max_worker_processes are in use', 'no slot');
 is($s->ask("SELECT redblue_box_self_pair_count('large')"), '0', 'auto: an answer');
-is(scalar(did('found')), 0, 'and nobody has opened the device');
+is(scalar(did('found')), 0, 'no session has opened the device');
 $s->ask('SET redblue.backend = cuda');
 is($s->ask($joining), $answer{'a count'}, 'cuda: an answer');
 like(device_of($s), qr/^cuda: a fake device; opened by this session: no background worker is available: all 0 of/, 'from the session itself');

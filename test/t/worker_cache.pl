@@ -132,7 +132,7 @@ all_agree('pages that have changed', $s, $u);
 vacuum('big', 'ids');
 all_agree('and were cleaned', $s, $u);
 $v->ask("SET redblue.cache = auto; SELECT redblue_cache('big', 'boxes')");
-all_agree('and are kept anew', $s, $u, $v);
+all_agree('and are kept again', $s, $u, $v);
 like(used($s), qr/rows/, 'used');
 $_->quit for $u, $v;
 
@@ -308,7 +308,7 @@ $watch = session($node);
 $s = fresh();
 $s->ask('SET redblue.cache = on');
 is(kept(), '', 'with nothing kept');
-all_agree('and keeps anew', $s);
+all_agree('and keeps again', $s);
 
 # ---- ownership ----
 

@@ -374,8 +374,9 @@ distance_of_bits(uint64_t bits)
 }
 
 /*
- * Bisects the bit patterns, since positive doubles are ordered like their bits read as integers,
- * without gaps.
+ * Returns the double nearest to the distance of two hulls, which lies between lo and hi. Bisects
+ * the bit patterns, since positive doubles are ordered like their bits read as integers, without
+ * gaps.
  */
 double
 rb_gmp_distance(const rb_hulls *hulls, double lo, double hi)

@@ -138,8 +138,8 @@ fill_rows_of_delta_parts(const rb_view *view, uint32_t *to)
 }
 
 /*
- * The coordinates are charged although they are not materialized, so that the memory a join may use
- * does not depend on who materializes them.
+ * Makes the set of a view. Its coordinates are charged although they are not materialized, so that
+ * the memory a join may use does not depend on who materializes them.
  */
 rb_status
 rb_view_make(rb_memory *memory, const rb_view *view, uint64_t skipped, const rb_set **set,

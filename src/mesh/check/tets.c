@@ -302,7 +302,7 @@ put_face(rb_checking *k, uint32_t face)
 	return RB_OK;
 }
 
-/* Returns another tetrahedron with the same corners, or RB_NONE. */
+/* Returns a different tetrahedron that has the same corners as tetrahedron t, or RB_NONE. */
 static uint32_t
 twin_of(const rb_checking *k, uint32_t t)
 {

@@ -96,16 +96,16 @@ drop_idle_memory(void)
 		(void) rb_memory_drop_idle();
 }
 
-/* Starts the timeout. With `anew`, restarts a timeout that is already active. */
+/* Starts the timeout. With `restart`, restarts a timeout that is already active. */
 static void
-start_idle_memory_timeout(bool anew)
+start_idle_memory_timeout(bool restart)
 {
 	if (rb_memory_idle() <= RB_IDLE_BYTES)
 		return;
 	if (!idle_registered)
 		idle_timeout = RegisterTimeout(USER_TIMEOUT, drop_idle_memory);
 	idle_registered = true;
-	if (anew || !get_timeout_active(idle_timeout))
+	if (restart || !get_timeout_active(idle_timeout))
 		enable_timeout_after(idle_timeout, RB_IDLE_MS);
 }
 

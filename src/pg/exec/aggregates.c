@@ -805,9 +805,9 @@ open_aggregate_in_memory(rb_cursor *rows)
 	const int mine = rows->of == RB_OF_BLUE ? last : 0;
 	rb_job job;
 
-	rb_run_need_ids(rows->run, mine);
+	rb_run_ensure_ids(rows->run, mine);
 	if (rows->result == RB_RESULT_GROUPS)
-		rb_run_need_ids(rows->run, last - mine);
+		rb_run_ensure_ids(rows->run, last - mine);
 	rb_aggregate_sides(rows);
 	number_shared_ids(rows, mine);
 	job = rb_run_job(rows->run);

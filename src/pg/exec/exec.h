@@ -379,7 +379,7 @@ extern void rb_run_start(rb_join_run *run, const rb_job *job);
 extern rb_job rb_run_job(const rb_join_run *run);
 
 /* Makes the ids of a side available in this process. */
-extern void rb_run_need_ids(rb_join_run *run, int side);
+extern void rb_run_ensure_ids(rb_join_run *run, int side);
 
 /* Makes all rows of a side available in this process. */
 extern void rb_run_need_rows(rb_join_run *run, int side);

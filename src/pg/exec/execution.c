@@ -337,7 +337,7 @@ rb_run_need_rows(rb_join_run *run, int i)
 }
 
 void
-rb_run_need_ids(rb_join_run *run, int i)
+rb_run_ensure_ids(rb_join_run *run, int i)
 {
 	const rb_set *set = run->side[i].set;
 

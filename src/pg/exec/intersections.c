@@ -279,7 +279,7 @@ reserve_pairs_to_intersect(rb_cursor *rows, size_t n)
 
 /* ---- each row has one part ---- */
 
-/* Computes the result row of the next pair, where each row has one part. */
+/* Computes the result row of the next pair when each row of both sides has one part. */
 static bool
 next_shape_of_part_pair(rb_cursor *rows, Datum *values)
 {

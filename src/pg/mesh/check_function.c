@@ -423,7 +423,7 @@ nearly_flat(const boundary_search *e, const uint32 *v)
  * face of tet opposite to corner i.
  */
 static bool
-convex_at(const boundary_search *e, uint32 tet, int i, uint32 v)
+is_boundary_convex_at_edge(const boundary_search *e, uint32 tet, int i, uint32 v)
 {
 	const uint32_t *first = e->tets->tets[tet];
 	uint32 face[4];
@@ -487,7 +487,7 @@ rb_meshing_find_open_end(rb_context *ctx, const rb_tets *tets, uint32 *tet)
 				rb_table_get(&e.faces, v[(i + 1) % 4], v[(i + 2) % 4], v[(i + 3) % 4]) != NULL)
 				continue;
 			for (int k = 0; k < 4; k++)
-				if (k != i && !convex_at(&e, t, i, v[k]))
+				if (k != i && !is_boundary_convex_at_edge(&e, t, i, v[k]))
 					*tet = t;
 		}
 	}

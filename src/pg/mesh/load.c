@@ -170,7 +170,7 @@ do_nothing(DestReceiver *self)
 
 /* Reads all rows of a table, ordered by id, and returns their number. */
 static uint32
-read_words(rb_meshing_run *run, const rb_meshing_table *t, int *columns, uint64 **words)
+read_mesh_table(rb_meshing_run *run, const rb_meshing_table *t, int *columns, uint64 **words)
 {
 	const char *function = run->call->function;
 	SPIExecuteOptions options;
@@ -296,7 +296,7 @@ rb_meshing_load(rb_meshing_run *run, const rb_meshing_table *tables, rb_meshing_
 		uint32 n;
 
 		rb_progress_note(run->progress, RB_MESH_LOAD, i, RB_MESH_TABLES);
-		n = mesh->n[i] = read_words(run, &tables[i], &columns, &words);
+		n = mesh->n[i] = read_mesh_table(run, &tables[i], &columns, &words);
 		mesh->id[i] = take_column(run, words, n, columns, 0);
 		switch (tables[i].kind)
 		{

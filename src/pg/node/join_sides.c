@@ -100,10 +100,10 @@ save_geometry_for_projection(rb_join_side *s, struct varlena *bytes, const rb_jo
 	rb_spool_append(s->late_place, place, sizeof *place);
 }
 
-/* Decodes a geometry into the set of its kind (rb_decode). */
+/* Decodes the geometry of a row with rb_decode, into the set of its kind. */
 static bool
-decode_geometry_to_place(rb_join_side *s, rb_decoder *decoder, struct varlena *bytes, int64 id,
-						 bool raise)
+decode_into_set_of_kind(rb_join_side *s, rb_decoder *decoder, struct varlena *bytes, int64 id,
+						bool raise)
 {
 	rb_builder *const of_kinds[] = {&s->builder[RB_AT_POINTS], &s->builder[RB_AT_SEGMENTS],
 									&s->builder[RB_AT_TRIANGLES]};
@@ -126,7 +126,7 @@ rb_join_side_add(rb_join_side *s, struct varlena *bytes, const rb_join_place *pl
 	if (s->role != RB_ROLE_COMPARED)
 	{
 		if (s->faulty[RB_IN_SPACE] == NULL &&
-			!decode_geometry_to_place(s, &s->decoder, bytes, (int64) place->row, false))
+			!decode_into_set_of_kind(s, &s->decoder, bytes, (int64) place->row, false))
 			save_faulty_geometry(s, RB_IN_SPACE, bytes, place);
 		return;
 	}
@@ -177,7 +177,7 @@ rb_join_side_add_plain(rb_join_side *s, struct varlena *bytes, const rb_join_pla
 		return false;
 	if (!(s->role == RB_ROLE_COMPARED ? decode_geometry_to_compare(s, bytes, id, header.has_z)
 									  : s->faulty[RB_IN_SPACE] == NULL &&
-											decode_geometry_to_place(s, NULL, bytes, id, false)))
+											decode_into_set_of_kind(s, NULL, bytes, id, false)))
 		return false;
 	s->n[header.has_z]++;
 	note_srid_of_geometry(s, header.srid, place);
@@ -221,7 +221,7 @@ raise_faulty_geometry(rb_join_side *s, rb_lie lie)
 	if (s->role == RB_ROLE_COMPARED)
 		(void) rb_decode(&s->decoder, &s->builder[lie], s->faulty[lie], 0, true, &info);
 	else
-		(void) decode_geometry_to_place(s, &s->decoder, s->faulty[lie], 0, true);
+		(void) decode_into_set_of_kind(s, &s->decoder, s->faulty[lie], 0, true);
 }
 
 void

@@ -48,7 +48,7 @@ rb_refuse_status(const rb_receiver *r)
 
 /*
  * Returns true if rows with this fault are left out. A wrong SRID or id is not a fault of a solid,
- * but a validity report (count_faces) lists such rows, too.
+ * but a validity report (source->count_faces) lists such rows, too.
  */
 static bool
 are_rows_with_fault_left_out(const rb_receiver *r, rb_geometry_fault fault)

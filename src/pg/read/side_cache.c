@@ -749,7 +749,7 @@ note_first_ids_of_pages(const rb_cache_lookup *look, rb_card *card, const rb_set
 
 /* Stores the first type and id, so that they are known without the page entries. */
 static void
-note_first_type_and_id(rb_card *card)
+store_first_type_of_manifest(rb_card *card)
 {
 	const rb_card_page *page = rb_card_pages(card);
 
@@ -811,7 +811,7 @@ rb_side_cache_finish_side(rb_cache_lookup *look, rb_side_data *side)
 		return;
 	}
 	note_first_ids_of_pages(look, card, side->set);
-	note_first_type_and_id(card);
+	store_first_type_of_manifest(card);
 	card->whole = look->key.objects;
 	card->srid_known = look->key.shape == RB_SHAPE_GEOMETRY || look->key.shape == RB_SHAPE_BOX3D;
 	if (side->set->kind == RB_BOX2 || side->set->kind == RB_BOX3)

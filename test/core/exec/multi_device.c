@@ -737,7 +737,7 @@ cards_that_are_not_there(void)
 	run_join(&r);
 	CHECK(r.status == RB_NO_DEVICE && strcmp(r.ctx.error.text, "no card 5") == 0, "%s: %s",
 		  rb_status_text(r.status), r.ctx.error.text);
-	CHECK(r.got.list.n == 0 && stub.card[0].joined == 0, "and nobody begins");
+	CHECK(r.got.list.n == 0 && stub.card[0].joined == 0, "and no card begins");
 	run_free(&r);
 
 	stub_reset(2);

@@ -1440,9 +1440,9 @@ inserted_together(void)
 	for (size_t i = 0; i < sizeof blocked / sizeof blocked[0]; i++)
 	{
 		insert_stuck(&blocked[i], rb_refining_insert_jointly, "together", &together);
-		insert_stuck(&blocked[i], rb_refining_rebuild, "made anew", &rebuilt);
+		insert_stuck(&blocked[i], rb_refining_rebuild, "rebuilt", &rebuilt);
 	}
-	CHECK(together > 0 && rebuilt > 0, "%d together, %d made anew", together, rebuilt);
+	CHECK(together > 0 && rebuilt > 0, "%d together, %d rebuilt", together, rebuilt);
 }
 
 /* Builds pairs of nearly parallel segments, each pair different. No two segments share a vertex. */
@@ -1525,7 +1525,7 @@ radii_of_many(void)
 		near_when_it_came(&r, before, &looked[k]);
 		rb_refining_free(&r);
 	}
-	CHECK(looked[0] > 0 && looked[1] > 0, "%u together, %u made anew", looked[0], looked[1]);
+	CHECK(looked[0] > 0 && looked[1] > 0, "%u together, %u rebuilt", looked[0], looked[1]);
 }
 
 /*
