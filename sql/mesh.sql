@@ -109,7 +109,13 @@ SELECT regexp_matches(convert_from(redblue_mesh_xdmf('m', regions_group => 'regi
 SELECT regexp_matches(convert_from(redblue_mesh_xdmf('m', part => 'facets', facets_group => 'polygon'), 'UTF8'), '<Attribute Name="[a-z]+"|<map .*</map>', 'g');
 SELECT redblue_mesh_xdmf('m', 'faces');
 SELECT regexp_matches(convert_from(redblue_mesh_abaqus('m', facets_group => 'polygon'), 'UTF8'), E'\\*[A-Z][^\n]*', 'g');
-SELECT redblue_mesh_xdmf(NULL) IS NULL, redblue_mesh_abaqus(NULL) IS NULL;
+SELECT regexp_matches(convert_from(redblue_mesh_ogs('m'), 'LATIN1'), 'Name="[^"]+"', 'g');
+SELECT regexp_matches(convert_from(redblue_mesh_ogs('m', surface => '5'), 'LATIN1'), 'Name="[^"]+"', 'g');
+SELECT length(redblue_mesh_ogs('m', '1', facets_group => 'polygon')) > length(redblue_mesh_ogs('m', '5')) AS longer;
+SELECT redblue_mesh_ogs('m', '99');
+SELECT redblue_mesh_ogs('m', '');
+SELECT redblue_mesh_ogs('m', 'top', facets_group => 'polygon');
+SELECT redblue_mesh_ogs(NULL) IS NULL, redblue_mesh_xdmf(NULL) IS NULL, redblue_mesh_abaqus(NULL) IS NULL;
 DROP FUNCTION names;
 DROP TABLE layers;
 

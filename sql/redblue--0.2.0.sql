@@ -1751,6 +1751,20 @@ facets_group, regions_group: columns of facets and regions, or without these of 
 faces and tetrahedra. MaterialIDs then is the rank of the group of the tetrahedron, or -1 for NULL.
 Errors: 21000 rows with one id belong to different groups; 22023 facets, regions or their ids without a group; 54000 file exceeds the maximum size of a value (1 GB); and those of redblue_mesh_check.';
 
+CREATE FUNCTION redblue_mesh_ogs(
+	mesh text,
+	surface text DEFAULT NULL,
+	facets regclass DEFAULT NULL, regions regclass DEFAULT NULL,
+	facets_id name DEFAULT NULL, regions_id name DEFAULT NULL,
+	facets_group name DEFAULT NULL, regions_group name DEFAULT NULL)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'redblue_mesh_ogs'
+LANGUAGE C STABLE PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION redblue_mesh_ogs IS
+'Returns a mesh (redblue_tetrahedralize) as a file for OpenGeoSys (VTU): the tetrahedra with MaterialIDs, as in redblue_mesh_vtu; or, with
+surface (a value of facets_group, or a facet_id), the faces of that group as a boundary mesh with bulk_node_ids, bulk_element_ids and
+bulk_face_ids, which refer to the file of the tetrahedra. Errors are those of redblue_mesh_vtu; and 22023 no face belongs to surface.';
+
 CREATE FUNCTION redblue_mesh_gmsh(
 	mesh text,
 	facets regclass DEFAULT NULL, regions regclass DEFAULT NULL,

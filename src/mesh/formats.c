@@ -14,6 +14,7 @@
 #include "mesh/formats.h"
 
 #include "mesh/file_parts.h"
+#include "mesh/plc.h"
 
 #include <math.h>
 
@@ -30,6 +31,7 @@ typedef enum array_name
 	POINTS,
 	KIND,
 	PARENT,
+	BULK_NODE,
 	CONNECTIVITY,
 	OFFSETS,
 	TYPES,
@@ -38,6 +40,8 @@ typedef enum array_name
 	FACET,
 	RADIUS_EDGE,
 	MIN_DIHEDRAL,
+	BULK_ELEMENT,
+	BULK_FACE,
 	ARRAYS
 } array_name;
 
@@ -54,6 +58,7 @@ static const struct
 	[POINTS] = {"<Points>\n", "Float64", "Points", 3, 24, true},
 	[KIND] = {"</Points>\n<PointData>\n", "UInt8", "kind", 1, 1, true},
 	[PARENT] = {NULL, "Int64", "parent", 1, 8, true},
+	[BULK_NODE] = {NULL, "UInt64", "bulk_node_ids", 1, 8, true},
 	[CONNECTIVITY] = {"</PointData>\n<Cells>\n", NULL, "connectivity", 1, 0, false},
 	[OFFSETS] = {NULL, NULL, "offsets", 1, 0, false},
 	[TYPES] = {NULL, "UInt8", "types", 1, 1, false},
@@ -62,6 +67,8 @@ static const struct
 	[FACET] = {NULL, "Int64", "facet", 1, 8, false},
 	[RADIUS_EDGE] = {NULL, "Float64", "radius_edge", 1, 8, false},
 	[MIN_DIHEDRAL] = {NULL, "Float64", "min_dihedral", 1, 8, false},
+	[BULK_ELEMENT] = {NULL, "UInt64", "bulk_element_ids", 1, 8, false},
+	[BULK_FACE] = {NULL, "UInt64", "bulk_face_ids", 1, 8, false},
 };
 
 /* A VTU file that is written */
@@ -69,6 +76,9 @@ typedef struct vtu_file
 {
 	const rb_mesh_rows *rows;
 	const rb_file_groups *regions; /* groups of the tetrahedra, whose numbers are the materials */
+	const uint32_t *bulk_node;     /* number of each point in the file of tetrahedra, or NULL */
+	/* four times the tetrahedron of each face, plus the opposite corner, or NULL */
+	const uint32_t *bulk_side;
 	bool has[ARRAYS];
 	bool narrow; /* indices have 32 bits */
 } vtu_file;
@@ -86,7 +96,7 @@ plan_vtu(const rb_mesh_rows *rows, const rb_file_groups *regions)
 	vtu_file file = {.rows = rows, .regions = regions};
 
 	for (int a = 0; a < ARRAYS; a++)
-		file.has[a] = true;
+		file.has[a] = a != BULK_NODE && a != BULK_ELEMENT && a != BULK_FACE;
 	file.has[KIND] = rows->kind != NULL;
 	file.has[PARENT] = rows->parent != NULL;
 	file.has[RADIUS_EDGE] = rows->radius_edge != NULL;
@@ -178,8 +188,10 @@ append_index(const vtu_file *file, uint64_t x, uint8_t *at)
 
 /* Writes element i of an array of points. */
 static inline uint8_t *
-append_point_element(const rb_mesh_rows *rows, array_name name, uint64_t i, uint8_t *at)
+append_point_element(const vtu_file *file, array_name name, uint64_t i, uint8_t *at)
 {
+	const rb_mesh_rows *rows = file->rows;
+
 	switch (name)
 	{
 		case POINTS:
@@ -189,8 +201,10 @@ append_point_element(const rb_mesh_rows *rows, array_name name, uint64_t i, uint
 		case KIND:
 			*at = rows->kind[i];
 			return at + 1;
-		default:
+		case PARENT:
 			return rb_file_le64(at, (uint64_t) rows->parent[i]);
+		default:
+			return rb_file_le64(at, file->bulk_node[i]);
 	}
 }
 
@@ -233,6 +247,9 @@ append_tet_element(const vtu_file *file, array_name name, uint32_t i, uint8_t *a
 	}
 }
 
+/* Number of a tetrahedron's face in OpenGeoSys, by the corner opposite to it */
+static const uint8_t ogs_face[4] = {2, 3, 1, 0};
+
 /* Writes the element of an array of cells for triangle i. */
 static inline uint8_t *
 append_triangle_element(const vtu_file *file, array_name name, uint32_t i, uint8_t *at)
@@ -256,6 +273,10 @@ append_triangle_element(const vtu_file *file, array_name name, uint32_t i, uint8
 			return rb_file_le32(at, (uint32_t) NO_ID);
 		case FACET:
 			return rb_file_le64(at, rows->facet != NULL ? (uint64_t) rows->facet[i] : 1);
+		case BULK_ELEMENT:
+			return rb_file_le64(at, file->bulk_side[i] / 4);
+		case BULK_FACE:
+			return rb_file_le64(at, ogs_face[file->bulk_side[i] % 4]);
 		default:
 			return rb_file_le_double(at, NAN);
 	}
@@ -287,7 +308,7 @@ append_array(rb_context *ctx, const vtu_file *file, array_name name, rb_buffer *
 	for (uint64_t i = 0; i < elements; i++)
 	{
 		const uint8_t *end =
-			of_points ? append_point_element(rows, name, i, element)
+			of_points ? append_point_element(file, name, i, element)
 			: i < rows->ntets
 				? append_tet_element(file, name, (uint32_t) i, element)
 				: append_triangle_element(file, name, (uint32_t) (i - rows->ntets), element);
@@ -337,6 +358,127 @@ rb_mesh_vtu(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
 		status = rb_file_reserve(ctx, to, rb_mesh_vtu_bytes(rows));
 	if (status == RB_OK)
 		status = write_vtu(ctx, &file, to);
+	rb_file_groups_free(ctx->memory, &regions);
+	if (status != RB_OK)
+		to->n = start;
+	return status;
+}
+
+/* ---- OpenGeoSys ---- */
+
+/* Writes a VTU file of the given arrays. */
+static rb_status
+write_ogs(rb_context *ctx, vtu_file *file, const array_name *arrays, int n, rb_buffer *to)
+{
+	uint64_t room = HEADER_ROOM;
+
+	memset(file->has, 0, sizeof file->has);
+	for (int i = 0; i < n; i++)
+	{
+		file->has[arrays[i]] = true;
+		room += (vtu_array_bytes(file, arrays[i]) + 8 + 2) / 3 * 4;
+	}
+	RB_TRY(rb_file_reserve(ctx, to, room));
+	return write_vtu(ctx, file, to);
+}
+
+/* Writes the tetrahedra with their materials. */
+static rb_status
+write_ogs_tets(rb_context *ctx, const rb_mesh_rows *rows, rb_file_groups *regions, rb_buffer *to)
+{
+	static const array_name arrays[] = {POINTS, CONNECTIVITY, OFFSETS, TYPES, MATERIAL};
+	rb_mesh_rows tets = *rows;
+	vtu_file file;
+
+	tets.nfaces = 0;
+	file = plan_vtu(&tets, regions);
+	RB_TRY(rb_file_groups_number(ctx, regions, false));
+	return write_ogs(ctx, &file, arrays, sizeof(arrays) / sizeof(*arrays), to);
+}
+
+/* Faces of one group, with points of their own */
+typedef struct ogs_surface
+{
+	rb_mesh_rows rows;
+	uint32_t (*sides)[2];
+	uint32_t *number; /* new number of each point, or RB_NONE */
+	uint32_t *node;   /* old number of each point */
+	uint32_t *side;
+	double *points;
+	uint32_t (*faces)[3];
+} ogs_surface;
+
+/* Collects the faces of a surface that a tetrahedron has, and numbers their points by first use. */
+static rb_status
+collect_ogs_surface(rb_context *ctx, const rb_mesh_rows *rows, ogs_surface *s)
+{
+	const int64_t *of = rows->facet_labels != NULL ? rows->facet_labels->of : rows->facet;
+
+	RB_TRY(RB_ALLOCATE(ctx, s->sides, (size_t) rows->nfaces + 1));
+	RB_TRY(RB_ALLOCATE(ctx, s->number, (size_t) rows->npoints + 1));
+	RB_TRY(RB_ALLOCATE(ctx, s->node, (size_t) rows->npoints + 1));
+	RB_TRY(RB_ALLOCATE(ctx, s->side, (size_t) rows->nfaces + 1));
+	RB_TRY(RB_ALLOCATE(ctx, s->faces, (size_t) rows->nfaces + 1));
+	RB_TRY(rb_mesh_face_sides(ctx, rows, s->sides));
+	memset(s->number, 0xff, (size_t) rows->npoints * sizeof *s->number);
+	for (uint32_t i = 0; i < rows->nfaces; i++)
+	{
+		const uint32_t to = s->rows.nfaces;
+
+		if (rb_stop_due(ctx, i, 65536))
+			return RB_STOPPED;
+		if ((of == NULL ? 1 : of[i]) != *rows->surface || s->sides[i][0] == RB_NONE)
+			continue;
+		for (int j = 0; j < 3; j++)
+		{
+			const uint32_t v = rows->faces[i][j];
+
+			if (s->number[v] == RB_NONE)
+			{
+				s->node[s->rows.npoints] = v;
+				s->number[v] = s->rows.npoints++;
+			}
+			s->faces[to][j] = s->number[v];
+		}
+		s->side[to] = s->sides[i][0];
+		s->rows.nfaces++;
+	}
+	RB_TRY(RB_ALLOCATE(ctx, s->points, 3 * (size_t) s->rows.npoints + 1));
+	for (uint32_t i = 0; i < s->rows.npoints; i++)
+		memcpy(s->points + 3 * (size_t) i, rows->points + 3 * (size_t) s->node[i],
+			   3 * sizeof *s->points);
+	s->rows.points = s->points;
+	s->rows.faces = (const uint32_t(*)[3]) s->faces;
+	return RB_OK;
+}
+
+/* Writes a group of faces. */
+static rb_status
+write_ogs_surface(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
+{
+	static const array_name arrays[] = {POINTS, BULK_NODE,    CONNECTIVITY, OFFSETS,
+										TYPES,  BULK_ELEMENT, BULK_FACE};
+	ogs_surface s = {.rows = {.npoints = 0}};
+	vtu_file file;
+	RB_FREE_AT_END(ctx->memory, &s.sides, &s.number, &s.node, &s.side, &s.points, &s.faces);
+
+	RB_TRY(collect_ogs_surface(ctx, rows, &s));
+	file = plan_vtu(&s.rows, NULL);
+	file.bulk_node = s.node;
+	file.bulk_side = s.side;
+	return write_ogs(ctx, &file, arrays, sizeof(arrays) / sizeof(*arrays), to);
+}
+
+rb_status
+rb_mesh_ogs(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
+{
+	rb_file_groups regions = rb_file_region_groups(rows);
+	const size_t start = to->n;
+	rb_status status = rb_file_check_corners(ctx, rows);
+
+	if (status == RB_OK)
+		status = rows->surface != NULL ? write_ogs_surface(ctx, rows, to)
+									   : write_ogs_tets(ctx, rows, &regions, to);
 	rb_file_groups_free(ctx->memory, &regions);
 	if (status != RB_OK)
 		to->n = start;

@@ -45,6 +45,8 @@ typedef struct rb_mesh_rows
 	/* labels by which faces and tetrahedra form groups, or NULL for a group per facet or region */
 	const rb_mesh_labels *facet_labels;
 	const rb_mesh_labels *region_labels;
+	/* id of the group of faces that rb_mesh_ogs writes, or NULL for the tetrahedra */
+	const int64_t *surface;
 } rb_mesh_rows;
 
 /* A growing byte array in ctx->memory; must be zeroed before its first use */
@@ -62,6 +64,12 @@ typedef struct rb_buffer
  */
 extern rb_status rb_mesh_vtu(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
 extern rb_status rb_mesh_gmsh(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
+
+/*
+ * Appends a VTU file for OpenGeoSys, as above: the tetrahedra with their materials, or a group of
+ * faces with the numbers of their points, tetrahedra and sides in that file.
+ */
+extern rb_status rb_mesh_ogs(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
 
 /* Append an XDMF file of the tetrahedra, or of the faces, as above. */
 extern rb_status rb_mesh_xdmf(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);

@@ -166,6 +166,8 @@ for my $mesh ('m', 'two')
 	save("${mesh}_facets.xdmf", "redblue_mesh_xdmf('$mesh', 'facets')");
 	save("$mesh.inp", "redblue_mesh_abaqus('$mesh')");
 }
+save('ogs.vtu', "redblue_mesh_ogs('two')");
+save('ogs_facet.vtu', "redblue_mesh_ogs('two', '1')");
 check_files('meshio', 'vtu', 1);
 check_files('vtk', 'vtu', 1);
 check_files('meshio', 'msh', 0);
@@ -185,6 +187,47 @@ print('facts', len(faces.points), len(faces.cells_dict['triangle']), len(numpy.u
 PYTHON
 	my ($vertices, $tets, $regions, $faces, $facets) = @{ $counts{m} };
 	is(join(' ', grep s/^facts //, split /\n/, $said), "$vertices $faces $facets True", 'meshio, facets in XDMF') or diag($said, $complaint);
+}
+
+# Files for OpenGeoSys: the tetrahedra, and the faces of facet 1 as a boundary mesh, whose ids lead to the same places
+my %reading = (meshio => <<'PYTHON', vtk => <<'PYTHON');
+import meshio
+def read(name):
+    m = meshio.read(name)
+    return m.points, m.cells[0].data, {k: v.ravel() for k, v in m.point_data.items()}, {k: v[0].ravel() for k, v in m.cell_data.items()}
+PYTHON
+import vtk
+from vtk.util.numpy_support import vtk_to_numpy
+def read(name):
+    reader = vtk.vtkXMLUnstructuredGridReader()
+    reader.SetFileName(name)
+    reader.Update()
+    grid = reader.GetOutput()
+    arrays = lambda data: {data.GetArrayName(i): vtk_to_numpy(data.GetArray(i)) for i in range(data.GetNumberOfArrays())}
+    corners = vtk_to_numpy(grid.GetCells().GetConnectivityArray())
+    return vtk_to_numpy(grid.GetPoints().GetData()), corners.reshape(grid.GetNumberOfCells(), -1), arrays(grid.GetPointData()), arrays(grid.GetCellData())
+PYTHON
+for my $program (sort keys %reading)
+{
+  SKIP:
+	{
+		skip "no $program", 1 unless $installed{$program};
+		my ($said, $complaint) = ('', '');
+		IPC::Run::run([ $python, '-c', "import numpy, sys\n$reading{$program}" . <<'PYTHON', "$dir/ogs.vtu", "$dir/ogs_facet.vtu" ], '>', \$said, '2>', \$complaint);
+points, tets, _, of_tets = read(sys.argv[1])
+own, faces, of_points, of_faces = read(sys.argv[2])
+bulk = of_points['bulk_node_ids']
+# Corners of the faces of a tetrahedron in OpenGeoSys
+corners = numpy.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]])[of_faces['bulk_face_ids']]
+sides = numpy.take_along_axis(tets[of_faces['bulk_element_ids']], corners, 1)
+print('facts', len(points), len(tets), tets.shape[1], *sorted(of_tets), of_tets['MaterialIDs'].dtype, *numpy.unique(of_tets['MaterialIDs']),
+      len(faces), faces.shape[1], bulk.dtype, (points[bulk] == own).all(), (numpy.sort(sides) == numpy.sort(bulk[faces])).all())
+PYTHON
+		my ($vertices, $tets) = @{ $counts{two} };
+		my $faces = $node->safe_psql('postgres', 'SELECT count(*) FROM two_faces WHERE facet_id = 1');
+		is(join(' ', grep s/^facts //, split /\n/, $said), "$vertices $tets 4 MaterialIDs int32 0 1 $faces 3 uint64 True True", "$program, OpenGeoSys: tetrahedra, materials, faces, ids in the file of tetrahedra")
+		  or diag($said, $complaint);
+	}
 }
 
 # CalculiX solves a problem on the mesh: one facet is held, and another one is pulled.

@@ -1,14 +1,14 @@
 /*
  * files.c
- *	  Implements redblue_mesh_vtu, redblue_mesh_gmsh, redblue_mesh_xdmf and redblue_mesh_abaqus,
- *	  which return the tables of a mesh as the bytes of a file, and redblue_mesh_to_geometry (redblue_postgis), which returns the surface of
- *	  each region as a TIN.
+ *	  Implements redblue_mesh_vtu, redblue_mesh_ogs, redblue_mesh_gmsh, redblue_mesh_xdmf and
+ *	  redblue_mesh_abaqus, which return the tables of a mesh as the bytes of a file, and
+ *	  redblue_mesh_to_geometry (redblue_postgis), which returns the surface of each region as a TIN.
  */
 #include "pg/exec/exec.h"
 #include "pg/mesh/meshing.h"
 
+#include "mb/pg_wchar.h"
 #include "mesh/formats.h"
-
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -21,6 +21,7 @@
 typedef struct file_format
 {
 	const char *function;
+	const char *argument; /* Argument that only this function has, or the empty text */
 	rb_status (*write)(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
 	/* Writes the faces instead, with part => 'facets', or NULL if the function has no such argument */
 	rb_status (*write_facets)(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
@@ -33,6 +34,7 @@ typedef struct writing
 {
 	rb_status (*write)(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
 	rb_mesh_rows rows;
+	int64_t surface;    /* Id of the group of faces, if only these are written */
 	double *quality[2]; /* radius_edge and min_dihedral of each tetrahedron */
 	rb_buffer file;
 } writing;
@@ -149,6 +151,35 @@ read_label_arguments(const rb_arguments *a, int i)
 	return from;
 }
 
+/* Returns the id of the group of faces that the argument surface names. */
+static int64
+read_surface(const rb_arguments *a, const rb_meshing_loaded *mesh, const rb_mesh_labels *labels)
+{
+	const char *name = TextDatumGetCString(rb_argument(a, "surface")->value);
+	const char *text = pg_server_to_any(name, (int) strlen(name), PG_UTF8);
+	char *end;
+	int64 id;
+
+	for (uint32 i = 0; labels != NULL && i < labels->n; i++)
+		if (strcmp(labels->text[i], text) == 0)
+			return labels->id[i];
+	errno = 0;
+	id = strtoll(text, &end, 10);
+	if (labels == NULL && end != text && *end == '\0' && errno == 0)
+		for (uint32 i = 0; i < mesh->n[RB_MESH_FACES]; i++)
+			if (mesh->facet_id[i] == id)
+				return id;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: no face of the mesh belongs to surface \"%s\"", a->function, name),
+			 labels != NULL ? errdetail("The surface is a value of the column of facets_group.")
+							: errdetail("The surface is a facet_id of the mesh."),
+			 labels != NULL ? 0
+							: errhint("Use facets_group => ... to name surfaces by the values of a "
+									  "column.")));
+	return 0;
+}
+
 /* Loads a mesh and returns it as a file. */
 static Datum
 return_file(FunctionCallInfo fcinfo, const file_format *format)
@@ -166,9 +197,7 @@ return_file(FunctionCallInfo fcinfo, const file_format *format)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	caller = rb_call_enter();
-	rb_arguments_bind(&a, format->function,
-					  format->write_facets == NULL ? "mesh * *_id *_group"
-												   : "mesh part * *_id *_group",
+	rb_arguments_bind(&a, format->function, psprintf("mesh %s * *_id *_group", format->argument),
 					  label_sides, lengthof(label_sides), fcinfo->args);
 	for (int i = 0; i < (int) lengthof(label_sides); i++)
 		from[i] = read_label_arguments(&a, i);
@@ -196,6 +225,11 @@ return_file(FunctionCallInfo fcinfo, const file_format *format)
 							 .facet = mesh.facet_id,
 							 .facet_labels = labels[0],
 							 .region_labels = labels[1]};
+	if (!rb_argument(&a, "surface")->isnull)
+	{
+		w->surface = read_surface(&a, &mesh, labels[0]);
+		w->rows.surface = &w->surface;
+	}
 	for (int i = 0; i < 2 && format->quality; i++)
 		w->quality[i] = rb_meshing_array(run, w->rows.ntets, sizeof(double));
 	w->rows.radius_edge = w->quality[0];
@@ -229,10 +263,11 @@ gmsh_bytes(const rb_mesh_rows *rows)
 		return return_file(fcinfo, &format);                    \
 	}
 
-RB_DEFINE(redblue_mesh_vtu, rb_mesh_vtu, NULL, rb_mesh_vtu_bytes, true)
-RB_DEFINE(redblue_mesh_gmsh, rb_mesh_gmsh, NULL, gmsh_bytes, false)
-RB_DEFINE(redblue_mesh_xdmf, rb_mesh_xdmf, rb_mesh_xdmf_facets, NULL, false)
-RB_DEFINE(redblue_mesh_abaqus, rb_mesh_abaqus, NULL, NULL, false)
+RB_DEFINE(redblue_mesh_vtu, "", rb_mesh_vtu, NULL, rb_mesh_vtu_bytes, true)
+RB_DEFINE(redblue_mesh_ogs, "surface", rb_mesh_ogs, NULL, NULL, false)
+RB_DEFINE(redblue_mesh_gmsh, "", rb_mesh_gmsh, NULL, gmsh_bytes, false)
+RB_DEFINE(redblue_mesh_xdmf, "part", rb_mesh_xdmf, rb_mesh_xdmf_facets, NULL, false)
+RB_DEFINE(redblue_mesh_abaqus, "", rb_mesh_abaqus, NULL, NULL, false)
 
 /* ---- surfaces as geometries ---- */
 

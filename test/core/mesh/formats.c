@@ -264,6 +264,62 @@ vtu(void)
 	drop(&r);
 }
 
+/* Files for OpenGeoSys: tetrahedra with materials, and a facet with its own points */
+static void
+ogs(void)
+{
+	row r = make(5, 1);
+	const int64_t surface = 12; /* between the second and the third cube */
+	rb_buffer b = {NULL, 0, 0};
+	uint64_t node[4], corner[6];
+	const rb_buffer *array;
+
+	CHECK(rb_mesh_ogs(&context, &r.rows, &b) == RB_OK, "!");
+	CHECK(find(&b, 0, "NumberOfPoints=\"24\" NumberOfCells=\"30\"") > 0, "!");
+	array = array_of(&b, "types", 30);
+	for (uint32_t i = 0; i < 30; i++)
+		CHECK(array->bytes[i] == 10, "%u", i);
+	array = array_of(&b, "MaterialIDs", 30 * 4);
+	for (uint32_t i = 0; i < 30; i++)
+		CHECK(number(array, 4 * i, 4) == (uint64_t) r.region[i] - 1, "%u", i);
+	CHECK(find(&b, 0, "\"region\"") < 0 && find(&b, 0, "\"kind\"") < 0, "!");
+	save("ogs.vtu", &b);
+	b.n = 0;
+	r.rows.surface = &surface;
+	CHECK(rb_mesh_ogs(&context, &r.rows, &b) == RB_OK, "!");
+	CHECK(find(&b, 0, "NumberOfPoints=\"4\" NumberOfCells=\"2\"") > 0, "!");
+	array = array_of(&b, "bulk_node_ids", 4 * 8);
+	for (uint32_t i = 0; i < 4; i++)
+		node[i] = number(array, 8 * i, 8);
+	array = array_of(&b, "Points", 4 * 24);
+	for (uint32_t i = 0; i < 12; i++)
+		CHECK(real(array, 8 * i) == r.points[node[i / 3]][i % 3], "%u", i);
+	array = array_of(&b, "connectivity", 6 * 4);
+	for (uint32_t i = 0; i < 6; i++)
+	{
+		corner[i] = number(array, 4 * i, 4);
+		CHECK(node[corner[i]] == r.faces[4 + i / 3][i % 3], "%u", i);
+	}
+	array = array_of(&b, "bulk_element_ids", 2 * 8);
+	for (uint32_t i = 0; i < 2; i++)
+	{
+		/* Corners of the faces of a tetrahedron in OpenGeoSys */
+		static const uint8_t face_of[4][3] = {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {2, 0, 3}};
+		const uint64_t tet = number(array, 8 * i, 8);
+		const rb_buffer *faces = array_of(&b, "bulk_face_ids", 2 * 8);
+		const uint64_t face = number(faces, 8 * i, 8);
+		int same = 0;
+
+		for (int k = 0; k < 9; k++)
+			same += r.tets[tet][face_of[face][k / 3]] == r.faces[4 + i][k % 3];
+		CHECK(same == 3, "face %u is not face %d of tetrahedron %d", i, (int) face, (int) tet);
+		array = array_of(&b, "bulk_element_ids", 2 * 8);
+	}
+	save("ogs_surface.vtu", &b);
+	free_buffer(context.memory, &b);
+	drop(&r);
+}
+
 /* Checks a Gmsh file. The tags number the groups of volumes. */
 static void
 one_gmsh(const char *name, uint32_t cubes, int64_t first_region, uint64_t first_tag)
@@ -489,6 +545,7 @@ main(int argc, char **argv)
 	folder = argc > 1 ? argv[1] : NULL;
 	rb_context_init(&context, rb_memory_create(UINT64_MAX));
 	CHECK_RUN(vtu);
+	CHECK_RUN(ogs);
 	CHECK_RUN(gmsh);
 	CHECK_RUN(labels);
 	CHECK_RUN(nothing);
