@@ -116,6 +116,14 @@ SELECT redblue_mesh_ogs('m', '99');
 SELECT redblue_mesh_ogs('m', '');
 SELECT redblue_mesh_ogs('m', 'top', facets_group => 'polygon');
 SELECT redblue_mesh_ogs(NULL) IS NULL, redblue_mesh_xdmf(NULL) IS NULL, redblue_mesh_abaqus(NULL) IS NULL;
+-- Doubled vertices along a fault: a square of eight triangles inside a box, with an inner vertex
+CREATE TABLE fault AS SELECT row_number() OVER () AS id, b.* FROM (SELECT n, ax, ay, az, bx, by, bz, cx, cy, cz FROM box(0, 0, 0, 10, 10, 10)
+	UNION ALL SELECT 100 + n, 5, 5, 5, 5 + 2 * x[n], 5 + 2 * y[n], 5, 5 + 2 * x[n % 8 + 1], 5 + 2 * y[n % 8 + 1], 5
+	FROM generate_series(1, 8) n, (VALUES (ARRAY[1, 1, 0, -1, -1, -1, 0, 1], ARRAY[0, 1, 1, 1, 0, -1, -1, -1])) c (x, y)) b;
+SELECT regions FROM redblue_tetrahedralize('fault', 'faulted', merge => 'none');
+CREATE FUNCTION cells(file bytea) RETURNS text AS $$ SELECT substring(encode(file, 'escape') FROM '<Piece[^>]*>') $$ LANGUAGE sql;
+SELECT cells(redblue_mesh_vtu('faulted')), cells(redblue_mesh_vtu('faulted', split_faults => true)), cells(redblue_mesh_vtu('m')) = cells(redblue_mesh_vtu('m', split_faults => true)) AS none;
+DROP FUNCTION cells;
 DROP FUNCTION names;
 DROP TABLE layers;
 

@@ -1739,7 +1739,8 @@ CREATE FUNCTION redblue_mesh_vtu(
 	mesh text,
 	facets regclass DEFAULT NULL, regions regclass DEFAULT NULL,
 	facets_id name DEFAULT NULL, regions_id name DEFAULT NULL,
-	facets_group name DEFAULT NULL, regions_group name DEFAULT NULL)
+	facets_group name DEFAULT NULL, regions_group name DEFAULT NULL,
+	split_faults boolean DEFAULT false)
 RETURNS bytea
 AS 'MODULE_PATHNAME', 'redblue_mesh_vtu'
 LANGUAGE C STABLE PARALLEL UNSAFE COST 100000;
@@ -1749,6 +1750,8 @@ tetrahedra, followed by the faces of facets. Cell arrays are region, MaterialIDs
 radius_edge and min_dihedral; the values of cells of the other kind are -1, and NaN for the last two.
 facets_group, regions_group: columns of facets and regions, or without these of mesh_faces and mesh_tets, by whose values the file groups
 faces and tetrahedra. MaterialIDs then is the rank of the group of the tetrahedron, or -1 for NULL.
+split_faults: gives both sides of faces inside a region vertices of their own, except on the rim of such a fault; the faces of the second
+sides follow the others.
 Errors: 21000 rows with one id belong to different groups; 22023 facets, regions or their ids without a group; 54000 file exceeds the maximum size of a value (1 GB); and those of redblue_mesh_check.';
 
 CREATE FUNCTION redblue_mesh_ogs(
@@ -1756,7 +1759,8 @@ CREATE FUNCTION redblue_mesh_ogs(
 	surface text DEFAULT NULL,
 	facets regclass DEFAULT NULL, regions regclass DEFAULT NULL,
 	facets_id name DEFAULT NULL, regions_id name DEFAULT NULL,
-	facets_group name DEFAULT NULL, regions_group name DEFAULT NULL)
+	facets_group name DEFAULT NULL, regions_group name DEFAULT NULL,
+	split_faults boolean DEFAULT false)
 RETURNS bytea
 AS 'MODULE_PATHNAME', 'redblue_mesh_ogs'
 LANGUAGE C STABLE PARALLEL UNSAFE COST 100000;
@@ -1769,7 +1773,8 @@ CREATE FUNCTION redblue_mesh_gmsh(
 	mesh text,
 	facets regclass DEFAULT NULL, regions regclass DEFAULT NULL,
 	facets_id name DEFAULT NULL, regions_id name DEFAULT NULL,
-	facets_group name DEFAULT NULL, regions_group name DEFAULT NULL)
+	facets_group name DEFAULT NULL, regions_group name DEFAULT NULL,
+	split_faults boolean DEFAULT false)
 RETURNS bytea
 AS 'MODULE_PATHNAME', 'redblue_mesh_gmsh'
 LANGUAGE C STABLE PARALLEL UNSAFE COST 100000;
@@ -1783,7 +1788,8 @@ CREATE FUNCTION redblue_mesh_xdmf(
 	part text DEFAULT 'tets',
 	facets regclass DEFAULT NULL, regions regclass DEFAULT NULL,
 	facets_id name DEFAULT NULL, regions_id name DEFAULT NULL,
-	facets_group name DEFAULT NULL, regions_group name DEFAULT NULL)
+	facets_group name DEFAULT NULL, regions_group name DEFAULT NULL,
+	split_faults boolean DEFAULT false)
 RETURNS bytea
 AS 'MODULE_PATHNAME', 'redblue_mesh_xdmf'
 LANGUAGE C STABLE PARALLEL UNSAFE COST 100000;
@@ -1796,7 +1802,8 @@ CREATE FUNCTION redblue_mesh_abaqus(
 	mesh text,
 	facets regclass DEFAULT NULL, regions regclass DEFAULT NULL,
 	facets_id name DEFAULT NULL, regions_id name DEFAULT NULL,
-	facets_group name DEFAULT NULL, regions_group name DEFAULT NULL)
+	facets_group name DEFAULT NULL, regions_group name DEFAULT NULL,
+	split_faults boolean DEFAULT false)
 RETURNS bytea
 AS 'MODULE_PATHNAME', 'redblue_mesh_abaqus'
 LANGUAGE C STABLE PARALLEL UNSAFE COST 100000;

@@ -104,6 +104,32 @@ extern rb_status rb_mesh_surface(rb_context *ctx, const rb_mesh_rows *rows, rb_s
 extern rb_status rb_mesh_face_sides(rb_context *ctx, const rb_mesh_rows *rows,
 									uint32_t (*sides)[2]);
 
+/* The arrays of a mesh with doubled vertices, in ctx->memory */
+typedef struct rb_mesh_split
+{
+	uint32_t doubled; /* number of new vertices */
+	uint32_t *origin; /* vertex that each new vertex doubles */
+	double *points;
+	uint8_t *kind;
+	int64_t *parent;
+	uint32_t (*tets)[4];
+	uint32_t nfaces;
+	uint32_t (*faces)[3];
+	int64_t *facet;
+	int64_t *label;
+	rb_mesh_labels labels;
+} rb_mesh_split;
+
+/*
+ * Doubles the vertices along faults, which are faces with the same region on both sides, except on
+ * their rims. Sets `to` to the resulting mesh, which uses the arrays of s and those of `rows`. Faces
+ * of the second sides follow the others. All corners must be valid point indices. The caller frees
+ * the arrays by rb_mesh_split_free, also after an error.
+ */
+extern rb_status rb_mesh_split_faults(rb_context *ctx, const rb_mesh_rows *rows, rb_mesh_split *s,
+									  rb_mesh_rows *to);
+extern void rb_mesh_split_free(rb_memory *memory, rb_mesh_split *s);
+
 #ifdef __cplusplus
 }
 #endif

@@ -25,6 +25,14 @@ CREATE TABLE wall AS SELECT * FROM (VALUES
 	(5, 0., 0., 0., 1., 0., 0., 0., 0., -1.), (6, 0., 0., 0., 0., 1., 0., 0., 0., -1.), (7, 1., 0., 0., 0., 1., 0., 0., 0., -1.)) w (id, ax, ay, az, bx, by, bz, cx, cy, cz);
 CREATE TABLE inner_points AS SELECT 1 AS id, 0.2 AS x, 0.2 AS y, 0.2 AS z;
 SELECT tets FROM redblue_tetrahedralize('wall', 'two', 'inner_points');
+-- a box with an inner square, each of whose sides is a fault
+CREATE TABLE fault AS WITH corner (i, x, y, z) AS (SELECT i, 10. * (i & 1), 10. * (i >> 1 & 1), 10. * (i >> 2) FROM generate_series(0, 7) i
+	UNION ALL SELECT 8 + i, 3. + 4. * (i & 1), 3. + 4. * (i >> 1), 5. FROM generate_series(0, 3) i),
+	face (id, a, b, c) AS (VALUES (1, 0, 2, 3), (2, 0, 3, 1), (3, 4, 5, 7), (4, 4, 7, 6), (5, 0, 1, 5), (6, 0, 5, 4), (7, 1, 3, 7), (8, 1, 7, 5),
+		(9, 3, 2, 6), (10, 3, 6, 7), (11, 2, 0, 4), (12, 2, 4, 6), (13, 8, 9, 10), (14, 9, 10, 11))
+	SELECT id, a.x AS ax, a.y AS ay, a.z AS az, b.x AS bx, b.y AS "by", b.z AS bz, c.x AS cx, c.y AS cy, c.z AS cz
+	FROM face f JOIN corner a ON a.i = f.a JOIN corner b ON b.i = f.b JOIN corner c ON c.i = f.c;
+SELECT tets FROM redblue_refine('fault', 'rift', max_volume => 0.2);
 SELECT setseed(0.5);
 CREATE TABLE many AS SELECT i AS id, x, y, z FROM (SELECT i, random() AS x, random() AS y, random() AS z FROM generate_series(1, 6000) i) r WHERE x + y + z < 1;
 SELECT tets FROM redblue_tetrahedralize('wall', 'm', 'many');
@@ -127,7 +135,7 @@ sub read_files
 
 my %counts = map {
 	my $mesh = $_;
-	$mesh => [ split /\|/, $node->safe_psql('postgres', <<"SQL") ] } 'm', 'two';
+	$mesh => [ split /\|/, $node->safe_psql('postgres', <<"SQL") ] } 'm', 'two', 'rift';
 SELECT (SELECT count(*) FROM ${mesh}_vertices), count(*), count(DISTINCT region), (SELECT count(*) FROM ${mesh}_faces),
 	(SELECT count(DISTINCT facet_id) FROM ${mesh}_faces),
 	sum(((b.x - a.x) * ((c.y - a.y) * (d.z - a.z) - (c.z - a.z) * (d.y - a.y)) - (b.y - a.y) * ((c.x - a.x) * (d.z - a.z) - (c.z - a.z) * (d.x - a.x))
@@ -227,6 +235,31 @@ PYTHON
 		my $faces = $node->safe_psql('postgres', 'SELECT count(*) FROM two_faces WHERE facet_id = 1');
 		is(join(' ', grep s/^facts //, split /\n/, $said), "$vertices $tets 4 MaterialIDs int32 0 1 $faces 3 uint64 True True", "$program, OpenGeoSys: tetrahedra, materials, faces, ids in the file of tetrahedra")
 		  or diag($said, $complaint);
+	}
+}
+
+# Doubled vertices along a fault: all but those on its rim, with all faces at these
+save('rift.vtu', "redblue_mesh_vtu('rift', split_faults => true)");
+save('rift.msh', "redblue_mesh_gmsh('rift', split_faults => true)");
+save('rift_ogs.vtu', "redblue_mesh_ogs('rift', split_faults => true)");
+my ($inner, $doubled) = split /\|/, $node->safe_psql('postgres', <<'SQL');
+WITH face AS (SELECT id, ARRAY[v1, v2, v3] AS v FROM rift_faces WHERE facet_id >= 13),
+	edge AS (SELECT least(v[k], v[k % 3 + 1]) AS a, greatest(v[k], v[k % 3 + 1]) AS b FROM face, generate_series(1, 3) k),
+	rim AS (SELECT a, b FROM edge GROUP BY 1, 2 HAVING count(*) = 1),
+	inner_vertex AS (SELECT DISTINCT u FROM face, unnest(v) u WHERE NOT EXISTS (SELECT FROM rim WHERE u IN (a, b)))
+SELECT (SELECT count(*) FROM inner_vertex), count(*) FROM face WHERE EXISTS (SELECT FROM inner_vertex WHERE u = ANY (v))
+SQL
+cmp_ok($inner, '>', 5, 'the fault has inner vertices');
+for my $read ([ 'meshio', 'rift.vtu', 1 ], [ 'vtk', 'rift.vtu', 1 ], [ 'gmsh', 'rift.msh', 1 ], [ 'meshio', 'rift_ogs.vtu', 0 ])
+{
+	my ($program, $file, $has_faces) = @$read;
+  SKIP:
+	{
+		skip "no $program", 1 unless $installed{$program};
+		my ($f) = read_files($program, $file);
+		my ($vertices, $tets, $regions, $faces, $facets, $volume) = @{ $counts{rift} };
+		is("@$f[0, 1, 3, 5]", $vertices + $inner . " $tets True " . ($has_faces ? $faces + $doubled : 0), "$program, $file: vertices, tetrahedra, all positive, faces");
+		cmp_ok(abs($f->[2] - $volume), '<', 1e-7 * $volume, "$program, $file: volume");
 	}
 }
 

@@ -34,8 +34,10 @@ typedef struct writing
 {
 	rb_status (*write)(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
 	rb_mesh_rows rows;
-	int64_t surface;    /* Id of the group of faces, if only these are written */
-	double *quality[2]; /* radius_edge and min_dihedral of each tetrahedron */
+	bool split_faults;   /* True to double the vertices along faults */
+	rb_mesh_split split; /* Arrays of the mesh with doubled vertices */
+	int64_t surface;     /* Id of the group of faces, if only these are written */
+	double *quality[2];  /* radius_edge and min_dihedral of each tetrahedron */
 	rb_buffer file;
 } writing;
 
@@ -69,8 +71,15 @@ write_file(rb_meshing_run *run)
 
 	rb_meshing_stage(run, RB_MESH_FILL, &start);
 	status = w->quality[0] == NULL ? RB_OK : measure_tets(run, w);
+	if (status == RB_OK && w->split_faults)
+	{
+		const rb_mesh_rows rows = w->rows;
+
+		status = rb_mesh_split_faults(&run->ctx, &rows, &w->split, &w->rows);
+	}
 	if (status == RB_OK)
 		status = w->write(&run->ctx, &w->rows, &w->file);
+	rb_mesh_split_free(run->ctx.memory, &w->split);
 	rb_meshing_stage(run, RB_MESH_FILL, &start);
 	return status;
 }
@@ -197,7 +206,8 @@ return_file(FunctionCallInfo fcinfo, const file_format *format)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	caller = rb_call_enter();
-	rb_arguments_bind(&a, format->function, psprintf("mesh %s * *_id *_group", format->argument),
+	rb_arguments_bind(&a, format->function,
+					  psprintf("mesh %s * *_id *_group split_faults", format->argument),
 					  label_sides, lengthof(label_sides), fcinfo->args);
 	for (int i = 0; i < (int) lengthof(label_sides); i++)
 		from[i] = read_label_arguments(&a, i);
@@ -225,6 +235,8 @@ return_file(FunctionCallInfo fcinfo, const file_format *format)
 							 .facet = mesh.facet_id,
 							 .facet_labels = labels[0],
 							 .region_labels = labels[1]};
+	w->split_faults = !rb_argument(&a, "split_faults")->isnull &&
+					  DatumGetBool(rb_argument(&a, "split_faults")->value);
 	if (!rb_argument(&a, "surface")->isnull)
 	{
 		w->surface = read_surface(&a, &mesh, labels[0]);
