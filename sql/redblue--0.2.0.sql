@@ -1508,7 +1508,8 @@ CREATE FUNCTION redblue_tetrahedra(
 	face_tolerance float8 DEFAULT NULL,
 	keep text DEFAULT 'inside',
 	on_crossing text DEFAULT 'error',
-	merge "any" DEFAULT 'coplanar'::text)
+	merge "any" DEFAULT 'coplanar'::text,
+	weld float8 DEFAULT NULL)
 RETURNS TABLE (
 	id bigint, v1 bigint, v2 bigint, v3 bigint, v4 bigint, region bigint,
 	x1 float8, y1 float8, z1 float8, x2 float8, y2 float8, z2 float8,
@@ -1528,6 +1529,8 @@ are exact up to rounding, and a notice reports the number of added points. Verti
 grid as fine as possible; the notice states the largest move.
 merge: coplanar makes facets that share an edge and are exactly coplanar one facet; none keeps every edge; an angle in degrees, such as 0.1,
 also merges facets inclined by at most that angle to the plane of the largest triangle among them and within a tolerance of it.
+weld: a distance; vertices at most that far apart become one, that of the first row; facets that are then equal or have no area are left out, and
+a notice reports the numbers and the largest move.
 Errors: 22023 facets that cross, overlap, are equal or have no area, a point or segment on a facet of which it is not a vertex or edge,
 mixed SRIDs, all points in one plane; 22003 NaN or infinity; 53200 redblue.memory_limit exceeded; and those of redblue_triangle_pairs.';
 
@@ -1542,7 +1545,8 @@ CREATE FUNCTION redblue_tetrahedra_query(
 	face_tolerance float8 DEFAULT NULL,
 	keep text DEFAULT 'inside',
 	on_crossing text DEFAULT 'error',
-	merge "any" DEFAULT 'coplanar'::text)
+	merge "any" DEFAULT 'coplanar'::text,
+	weld float8 DEFAULT NULL)
 RETURNS TABLE (
 	id bigint, v1 bigint, v2 bigint, v3 bigint, v4 bigint, region bigint,
 	x1 float8, y1 float8, z1 float8, x2 float8, y2 float8, z2 float8,
@@ -1576,6 +1580,7 @@ CREATE FUNCTION redblue_tetrahedralize(
 	keep text DEFAULT 'inside',
 	on_crossing text DEFAULT 'error',
 	merge "any" DEFAULT 'coplanar'::text,
+	weld float8 DEFAULT NULL,
 	solid name DEFAULT NULL,
 	on_bad text DEFAULT 'error')
 RETURNS redblue_mesh_counts
@@ -1608,6 +1613,7 @@ CREATE FUNCTION redblue_tetrahedralize_query(
 	keep text DEFAULT 'inside',
 	on_crossing text DEFAULT 'error',
 	merge "any" DEFAULT 'coplanar'::text,
+	weld float8 DEFAULT NULL,
 	solid name DEFAULT NULL,
 	on_bad text DEFAULT 'error')
 RETURNS redblue_mesh_counts
@@ -1643,6 +1649,7 @@ CREATE FUNCTION redblue_refine(
 	keep text DEFAULT 'inside',
 	on_crossing text DEFAULT 'error',
 	merge "any" DEFAULT 'coplanar'::text,
+	weld float8 DEFAULT NULL,
 	radius_edge float8 DEFAULT 2.0,
 	max_volume float8 DEFAULT NULL,
 	regions_volume name DEFAULT NULL,
@@ -1688,6 +1695,7 @@ CREATE FUNCTION redblue_refine_query(
 	keep text DEFAULT 'inside',
 	on_crossing text DEFAULT 'error',
 	merge "any" DEFAULT 'coplanar'::text,
+	weld float8 DEFAULT NULL,
 	radius_edge float8 DEFAULT 2.0,
 	max_volume float8 DEFAULT NULL,
 	regions_volume name DEFAULT NULL,
@@ -1717,6 +1725,7 @@ CREATE FUNCTION redblue_mesh_check(
 	keep text DEFAULT 'inside',
 	on_crossing text DEFAULT 'error',
 	merge "any" DEFAULT 'coplanar'::text,
+	weld float8 DEFAULT NULL,
 	delaunay boolean DEFAULT true)
 RETURNS TABLE (
 	fault text, vertices bigint[], tets bigint[], faces bigint[], edges bigint[],
@@ -1731,7 +1740,7 @@ in any order: all input points must be vertices, with identical coordinates; eve
 of edges; and regions must have the volumes that their facets enclose, up to rounding.
 fault is a description; vertices, tets, faces, edges are ids of rows of the tables; facet_id, polygon, segment_id identify the input;
 segment is that of mesh_segments; amount is the size of the fault, which for a volume is the excess as a fraction; region is the region with
-the wrong volume. keep, on_crossing and merge must be those with which the mesh was built. delaunay => false accepts
+the wrong volume. keep, on_crossing, merge and weld must be those with which the mesh was built. delaunay => false accepts
 vertices in circumspheres, as are left by redblue_refine with min_dihedral; everything else is still checked.
 Errors: 42P01 and 42703 missing table or column; 42501 insufficient privilege; and those of redblue_tetrahedra.';
 

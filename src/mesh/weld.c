@@ -35,7 +35,8 @@ typedef struct welding
 	rb_point_hash corners; /* point of each corner, once points are numbered */
 	uint64_t *edges;       /* directed edges of the current facet as from << 32 | to */
 	size_t edges_cap;
-	rb_table segments; /* segments by their ends */
+	rb_table segments;  /* segments by their ends */
+	rb_table triangles; /* triangles by their corners, if facets that exist already are dropped */
 } welding;
 
 static inline uint32_t
@@ -161,6 +162,43 @@ number_corner_points(welding *w)
 	w->to->plc.npoints = n;
 	w->points = NULL;
 	return RB_OK;
+}
+
+/* Joins points that are nearer than the distance, and numbers the others again. */
+static rb_status
+join_near_points(welding *w)
+{
+	rb_plc *plc = &w->to->plc;
+	double *points = (double *) plc->points;
+	uint32_t *to = NULL;
+	uint32_t n = 0;
+	rb_status status = RB_ALLOCATE(w->ctx, to, (size_t) plc->npoints + 1);
+
+	if (status == RB_OK)
+		status = rb_weld_near(w->ctx, points, plc->npoints, w->in->distance, to, &w->to->near);
+	/* A point may become a later one, so number the points that stay before the others. */
+	for (uint32_t i = 0; i < plc->npoints && status == RB_OK; i++)
+		if (to[i] == i)
+		{
+			memmove(points + 3 * (size_t) n, points + 3 * (size_t) i, 3 * sizeof(double));
+			w->to->point_row[n] = w->to->point_row[i];
+			w->to->point_side[n] = w->to->point_side[i];
+			to[i] = RB_NONE - 1 - n++;
+		}
+	for (uint32_t i = 0; i < w->ncorners && status == RB_OK; i++)
+	{
+		uint32_t *point = &w->corners.first[i];
+		const uint32_t target = to[*point];
+
+		/* Numbers of points that stay are counted down from RB_NONE. */
+		*point = RB_NONE - 1 - (target >= RB_NONE - n ? target : to[target]);
+		if (should_stop(w, i))
+			status = RB_STOPPED;
+	}
+	if (status == RB_OK)
+		plc->npoints = n;
+	RB_FREE(w->ctx->memory, to);
+	return status;
 }
 
 static inline const double *
@@ -342,6 +380,26 @@ group_rows_by_id(welding *w)
 	return status;
 }
 
+/* Drops the last facet, whose triangles start at `first`, if all of them exist already. */
+static rb_status
+drop_same_facet(welding *w, uint32_t first)
+{
+	rb_plc *plc = &w->to->plc;
+	bool same = true;
+
+	for (uint32_t t = first; t < plc->ntriangles; t++)
+	{
+		const uint32_t *v = plc->triangles[t];
+		bool fresh;
+
+		RB_TRY(rb_table_insert(w->ctx, &w->triangles, v[0], v[1], v[2], t, NULL, &fresh));
+		same &= !fresh;
+	}
+	w->to->same_facets += same;
+	plc->ntriangles = same ? first : plc->ntriangles;
+	return RB_OK;
+}
+
 /* Adds the triangles of all facets to the PLC. */
 static rb_status
 add_facets(welding *w)
@@ -375,7 +433,7 @@ add_facets(welding *w)
 				memcpy(triangles[plc->ntriangles], t, sizeof *triangles);
 				facet_of[plc->ntriangles++] = plc->nfacets;
 			}
-			else if (w->in->skip_flat)
+			else if (w->in->skip_flat || w->in->distance > 0)
 				w->to->no_area++;
 			else
 				return bad_facet(w, RB_FLAW_FACET_AREA, row, face, point_coords(w, t[0]),
@@ -385,7 +443,9 @@ add_facets(welding *w)
 			i++;
 		} while (i < set->nparts && set->face_of != NULL && set->face_of[i] == face &&
 				 row_of(set, i) == row);
-		if (plc->ntriangles == first)
+		if (plc->ntriangles > first && w->in->distance > 0)
+			status = drop_same_facet(w, first);
+		if (plc->ntriangles == first || status != RB_OK)
 			continue;
 		w->to->facet_row[plc->nfacets] = row;
 		w->to->facet_face[plc->nfacets++] = face;
@@ -427,6 +487,7 @@ weld_rows(welding *w)
 		return RB_STOPPED;
 	RB_TRY(gather_corners(w));
 	RB_TRY(number_corner_points(w));
+	RB_TRY(w->in->distance > 0 ? join_near_points(w) : RB_OK);
 	RB_TRY(add_segments(w));
 	RB_TRY(add_facets(w));
 	return copy_seeds(w);
@@ -448,6 +509,7 @@ rb_weld(rb_context *ctx, const rb_weld_input *in, rb_welded *to, rb_flaw *flaw)
 	RB_FREE(ctx->memory, w.points);
 	RB_FREE(ctx->memory, w.edges);
 	rb_table_free(ctx->memory, &w.segments);
+	rb_table_free(ctx->memory, &w.triangles);
 	rb_point_hash_free(ctx->memory, &w.corners);
 	if (status != RB_OK)
 		rb_welded_free(ctx->memory, to);

@@ -10,6 +10,7 @@
 
 #include "core/exact/orient.h"
 #include "mesh/tetrahedralize.h"
+#include "mesh/weld_near.h"
 
 #ifdef __cplusplus
 extern "C"
@@ -28,6 +29,11 @@ typedef struct rb_weld_input
 	 * True to drop triangles of zero area instead of returning RB_BAD_PLC. Their corners are kept.
 	 */
 	bool skip_flat;
+	/*
+	 * Distance up to which points are joined (weld_near.h), or 0. If it is positive, triangles of
+	 * zero area and facets whose triangles all exist already are dropped.
+	 */
+	double distance;
 } rb_weld_input;
 
 /* Input set that contains a point; if several do, the first one */
@@ -84,6 +90,8 @@ typedef struct rb_welded
 	uint64_t same_points; /* number of rows whose point already existed */
 	uint64_t no_length;   /* number of segments of zero length; their points are kept */
 	uint64_t no_area;     /* number of triangles dropped (skip_flat) */
+	uint64_t same_facets; /* number of facets dropped because they existed (distance) */
+	rb_near_report near;  /* points that were joined (distance) */
 	/* Largest distance of a corner from the plane of its facet (RB_MERGE_NEARLY_FLAT) */
 	double farthest;
 } rb_welded;

@@ -43,7 +43,8 @@ weld_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part, const rb_
 							  .points = rb_meshing_set(run, RB_MESH_POINTS),
 							  .seeds = run->seeds,
 							  .nseeds = run->nseeds,
-							  .skip_flat = run->call->split};
+							  .skip_flat = run->call->split,
+							  .distance = run->call->weld};
 
 	RB_TRY(rb_weld(ctx, &in, &part->welded, &part->flaw));
 	part->is_welded = true;

@@ -63,6 +63,7 @@ typedef struct rb_meshing_call
 	rb_keep keep;
 	bool split; /* Split facets that cross */
 	rb_merging merge;
+	double weld; /* Distance up to which vertices are joined, or 0 */
 	/* Options of redblue_refine */
 	bool refine;
 	bool by_solid; /* Facets belong to several solids, each of which is a mesh */
@@ -72,7 +73,7 @@ typedef struct rb_meshing_call
 } rb_meshing_call;
 
 /* Arguments of all functions that mesh rows, in SQL order, with an asterisk for each side */
-#define RB_MESH_ARGUMENTS "*_id *_geom face_tolerance keep on_crossing merge"
+#define RB_MESH_ARGUMENTS "*_id *_geom face_tolerance keep on_crossing merge weld"
 /* The sides and the mesh, if the function stores it */
 #define RB_MESH_STORE_ARGUMENTS "facets mesh points segments regions holes " RB_MESH_ARGUMENTS
 

@@ -255,6 +255,8 @@ rb_meshing_notices(const rb_meshing_run *run)
 	uint64 outside = 0;
 	uint64 no_area = 0;
 	uint64 unmerged = 0;
+	uint64 same_facets = 0;
+	rb_near_report near = {0, 0, 0};
 	const char *no_rows =
 		run->empty ? "  The mesh has no rows, and the tables created for it were dropped." : "";
 	id_list empty = {.n = 0};
@@ -277,6 +279,10 @@ rb_meshing_notices(const rb_meshing_run *run)
 		full += part->refined.bad_because[RB_BAD_FULL];
 		outside += part->tets.outside_seeds;
 		no_area += part->welded.no_area;
+		same_facets += part->welded.same_facets;
+		near.moved += part->welded.near.moved;
+		near.split += part->welded.near.split;
+		near.move = Max(near.move, part->welded.near.move);
 		unmerged += part->unmerged;
 		facets |= part->welded.plc.nfacets > 0;
 		if (part->tets.ntets == 0 && part->tets.npoints > 0)
@@ -299,6 +305,14 @@ rb_meshing_notices(const rb_meshing_run *run)
 				 errdetail("Added points: %u; added lines: %u; duplicate triangles "
 						   "removed: %u.%s",
 						   split.points, split.segments, split.dropped, moves_text(&split))));
+	if (near.moved + same_facets > 0)
+		ereport(
+			NOTICE,
+			(errmsg_plural("%s: joined %u vertex with another",
+						   "%s: joined %u vertices with others", near.moved, function, near.moved),
+			 errdetail("Largest move: %g; groups that were too wide for one vertex: %u; duplicate "
+					   "facets removed: " UINT64_FORMAT ".",
+					   near.move, near.split, same_facets)));
 	if (unmerged > 0)
 		ereport(
 			NOTICE,

@@ -58,6 +58,15 @@ check_continued(const rb_meshing_call *call)
 			 errdetail(
 				 "Without facets, points and segments, the function refines the existing mesh."),
 			 errhint("To add holes, build the mesh again.")));
+	if (call->weld > 0)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: argument \"weld\" cannot be used to refine an existing mesh",
+					call->function),
+			 errdetail(
+				 "Without facets, points and segments, the function refines the existing mesh."),
+			 errhint("To weld vertices, build the mesh again.")));
 	if (call->merge.kind == RB_MERGE_NEARLY_FLAT)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

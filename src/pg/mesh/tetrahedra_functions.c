@@ -245,7 +245,16 @@ read_mesh_side_arguments(rb_meshing_call *call, const rb_arguments *a, bool quer
 	call->at[i] = call->sides++;
 }
 
-/* ---- arguments: merging ---- */
+/* ---- arguments: welding and merging ---- */
+
+/* Reads the distance up to which vertices are joined; NULL means 0. */
+static double
+read_weld(const rb_arguments *a)
+{
+	const NullableDatum *arg = rb_argument(a, "weld");
+
+	return arg->isnull ? 0 : rb_distance_read(arg, a->function, "weld");
+}
 
 /*
  * Returns the value of an argument that may have any type, as text, or NULL. A literal without a type
@@ -307,6 +316,7 @@ rb_meshing_call_read(const rb_arguments *a, FmgrInfo *called, bool query, bool r
 	call->keep = rb_argument_choice(a, "keep", "inside", "hull") ? RB_KEEP_HULL : RB_KEEP_INSIDE;
 	call->split = rb_argument_choice(a, "on_crossing", "error", "split");
 	call->merge = read_merging(a, called);
+	call->weld = read_weld(a);
 	check_sides_of_solids(call);
 	return call;
 }
