@@ -247,28 +247,32 @@ list_units(growing *g)
 }
 
 /*
- * Returns true if all triangles in the unit of triangle t are near the seed's plane. `turned` states
- * whether t is oriented opposite to the seed.
+ * Sets *near to whether all triangles in the unit of triangle t are near the seed's plane. `turned`
+ * states whether t is oriented opposite to the seed.
  */
-static bool
-is_unit_near(growing *g, uint32_t t, bool turned)
+static rb_status
+find_unit_near(growing *g, uint32_t t, bool turned, bool *near)
 {
 	const uint32_t unit = g->unit_of[t];
 	bool of_t, opposite;
 
+	*near = false;
 	(void) rb_find_turned_root(g->sets, g->w->plc.facet_of[t], &of_t);
 	for (uint32_t i = g->members.start[unit]; i < g->members.start[unit + 1]; i++)
 	{
 		const uint32_t other = g->members.member[i];
 
+		if (rb_stop_due(g->ctx, i, RB_CHECK_INTERVAL))
+			return RB_STOPPED;
 		(void) rb_find_turned_root(g->sets, g->w->plc.facet_of[other], &opposite);
 		for (int k = 0; k < 3; k++)
 			if (!is_within(g, corner_of(g, other, k)))
-				return false;
+				return RB_OK;
 		if (!is_level(g, other, (opposite != of_t) != turned))
-			return false;
+			return RB_OK;
 	}
-	return true;
+	*near = true;
+	return RB_OK;
 }
 
 /* ---- growth ---- */
@@ -300,27 +304,30 @@ is_turned(const growing *g, uint32_t seed_triangle, uint32_t t)
 }
 
 /* Unites the unit beyond an edge with the facet of a seed if it is near the seed's plane. */
-static void
+static rb_status
 try_unit(growing *g, const seed *s, uint32_t link)
 {
 	const rb_near_edge *e = &g->edges[link >> 1];
 	const uint32_t from = e->triangle[link & 1], t = e->triangle[~link & 1], unit = g->unit_of[t];
 	const bool turned = is_turned(g, s->triangle, from) != e->turned;
+	bool near;
 
 	if (g->used[unit] || (g->refused[unit] & 1 << turned) != 0)
-		return;
+		return RB_OK;
 	g->reach = 0;
-	if (!is_unit_near(g, t, turned))
+	RB_TRY(find_unit_near(g, t, turned, &near));
+	if (!near)
 	{
 		if (g->refused[unit] == 0)
 			g->seen[g->nseen++] = unit;
 		g->refused[unit] |= (uint8_t) (1 << turned);
-		return;
+		return RB_OK;
 	}
 	g->farthest = fmax(g->farthest, g->reach);
 	g->used[unit] = true;
 	g->queue[g->nqueue++] = unit;
 	rb_unite_turned(g->sets, g->w->plc.facet_of[from], g->w->plc.facet_of[t], e->turned);
+	return RB_OK;
 }
 
 /* Grows a facet from its seed. */
@@ -329,13 +336,15 @@ grow_facet(growing *g, const seed *s)
 {
 	const uint32_t nmembers = g->members.start[s->unit + 1] - g->members.start[s->unit];
 	const uint32_t polygon = s->triangle != RB_NONE ? g->w->plc.facet_of[s->triangle] : 0;
+	bool near;
 
 	if (g->used[s->unit] || !(s->area > 0))
 		return RB_OK;
 	begin_seed(g, s->triangle);
 	g->used[s->unit] = true;
 	g->reach = 0;
-	if (!is_unit_near(g, s->triangle, false))
+	RB_TRY(find_unit_near(g, s->triangle, false, &near));
+	if (!near)
 		return RB_OK;
 	g->nseen = 0;
 	g->nqueue = 1;
@@ -350,7 +359,7 @@ grow_facet(growing *g, const seed *s)
 		const uint32_t unit = g->queue[i];
 
 		for (uint32_t k = g->links.start[unit]; k < g->links.start[unit + 1]; k++)
-			try_unit(g, s, g->links.member[k]);
+			RB_TRY(try_unit(g, s, g->links.member[k]));
 		if (rb_should_stop(g->ctx))
 			return RB_STOPPED;
 	}

@@ -12,10 +12,10 @@
 #include "weld_rows.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double zero[3] = {0, 0, 0};
-
 
 /* Tangent of one degree, rounded; the tolerance of a seed with a longest side of 1 */
 #define TANGENT 0.017455064928217585
@@ -298,6 +298,74 @@ limits(void)
 	try_limits(1000, 8, merge);
 }
 
+/*
+ * Makes a flat lattice of n by n squares the rows, so small that each of its triangles is compared with
+ * the plane of the seed exactly, which takes long. The caller frees the arrays.
+ */
+static void
+make_lattice(uint32_t n, double (**coords)[9], uint32_t **row)
+{
+	const double one = 0x1p-250;
+	uint32_t k = 0;
+
+	*coords = malloc(2 * (size_t) n * n * sizeof **coords);
+	*row = malloc(2 * (size_t) n * n * sizeof **row);
+	for (uint32_t i = 0; i < n * n; i++)
+		for (uint32_t half = 0; half < 2; half++)
+		{
+			const double x = one * (i % n), y = one * (i / n);
+			const double t[9] = {
+				x, y, 0, x + one, half == 0 ? y : y + one, 0, half == 0 ? x + one : x, y + one, 0};
+
+			memcpy((*coords)[k], t, sizeof t);
+			(*row)[k] = k;
+			k++;
+		}
+	clear();
+	it.facets.coords = (*coords)[0];
+	it.facets.row_of = *row;
+	it.facets.face_of = NULL;
+	it.facets.nparts = it.facets.nrows = k;
+}
+
+/* A stop takes effect soon, also within a facet of many triangles. */
+static void
+stops(void)
+{
+	const long n = check_rounds(8);
+	double(*coords)[9];
+	uint32_t *row;
+	double whole = 0, worst = 0;
+	long stopped = 0;
+
+	make_lattice(400, &coords, &row);
+	for (long k = 0; k <= n; k++)
+	{
+		rb_context ctx = context(1);
+		double start, late;
+		rb_status status = rb_weld(&ctx, &it.in, &welded, &flaw);
+		stopper s;
+
+		CHECK(status == RB_OK, "weld: status %d", status);
+		start = thread_work_ms();
+		stop_after(&s, &ctx, k == 0 ? 1e9 : whole * ((double) k - 0.5) / (double) n);
+		status = merge_at(&ctx, 1);
+		late = stop_done(&s);
+		whole = k == 0 ? thread_work_ms() - start : whole;
+		worst = fmax(worst, late);
+		stopped += status == RB_STOPPED;
+		CHECK(status == RB_OK || (late >= 0 && status == RB_STOPPED), "status %d", status);
+		CHECK(k > 0 || welded.plc.nfacets == 1, "%u facets", welded.plc.nfacets);
+		rb_welded_free(memory, &welded);
+		CHECK(rb_memory_used(memory) == 0, "%lu bytes left",
+			  (unsigned long) rb_memory_used(memory));
+	}
+	printf("# %.0f ms, %ld of %ld stopped, at most %.1f ms late\n", whole, stopped, n, worst);
+	CHECK(stopped > 0 && worst < 50, "%ld stopped, %g ms late", stopped, worst);
+	free(coords);
+	free(row);
+}
+
 int
 main(void)
 {
@@ -310,6 +378,7 @@ main(void)
 	CHECK_RUN(none);
 	CHECK_RUN(slabs);
 	CHECK_RUN(limits);
+	CHECK_RUN(stops);
 	rb_memory_destroy(memory);
 	return check_done();
 }
