@@ -49,6 +49,39 @@ SELECT a.vertices < b.vertices AS fewer FROM redblue_refine('slab', 'near_b', me
 CREATE TABLE bodies AS SELECT 1 AS body, * FROM slab UNION ALL SELECT 2, id + 1000, ax + 10, ay, az, bx + 10, by, bz, cx + 10, cy, cz FROM slab;
 SELECT solids, bad FROM redblue_refine('bodies', 'both', solid => 'body', merge => 0.1);
 
+-- If no mesh of nearly flat facets is found, only exactly coplanar ones are merged. A thin sheet of 8 by 8 squares, differently bent for each k
+CREATE FUNCTION shake(k int, x int, y int) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$ SELECT ((x * 7919 + y * 10477 + k * 3571 + x * y * 131) % 101) / 101.0 $$;
+CREATE FUNCTION sheet(k int) RETURNS SETOF slab LANGUAGE sql AS $$
+	WITH point AS (SELECT x, y, s, 0.04 * shake(k, x, y) - s * (0.001 + 0.009 * shake(k + 1, y, x)) AS z FROM generate_series(0, 8) x, generate_series(0, 8) y, generate_series(0, 1) s),
+	square AS (SELECT x, y, s, CASE WHEN (x + y) % 2 = 0 THEN ARRAY[[0, 0], [1, 0], [1, 1], [0, 1]] ELSE ARRAY[[1, 0], [1, 1], [0, 1], [0, 0]] END AS v FROM point WHERE x < 8 AND y < 8),
+	side (ax, ay, bx, "by") AS (SELECT i, 0, i + 1, 0 FROM generate_series(0, 7) i UNION ALL SELECT i + 1, 8, i, 8 FROM generate_series(0, 7) i
+		UNION ALL SELECT 0, i + 1, 0, i FROM generate_series(0, 7) i UNION ALL SELECT 8, i, 8, i + 1 FROM generate_series(0, 7) i),
+	triangle AS (SELECT x + v[1][1] AS ax, y + v[1][2] AS ay, s AS a, x + v[h][1] AS bx, y + v[h][2] AS "by", s AS b, x + v[h + 1][1] AS cx, y + v[h + 1][2] AS cy, s AS c FROM square, generate_series(2, 3) h
+		UNION ALL SELECT ax, ay, 1, bx, "by", 1, bx, "by", 0 FROM side UNION ALL SELECT ax, ay, 1, bx, "by", 0, ax, ay, 0 FROM side)
+	SELECT row_number() OVER (ORDER BY t), t.ax, t.ay, a.z, t.bx, t.by, b.z, t.cx, t.cy, c.z FROM triangle t
+	JOIN point a ON (a.x, a.y, a.s) = (t.ax, t.ay, t.a) JOIN point b ON (b.x, b.y, b.s) = (t.bx, t.by, t.b) JOIN point c ON (c.x, c.y, c.s) = (t.cx, t.cy, t.c) $$;
+CREATE TABLE thin AS SELECT * FROM sheet(1);
+SELECT regions FROM redblue_tetrahedralize('thin', 'thin_a', merge => 2);
+SELECT detail FROM redblue_last_run() WHERE stage = 'facets';
+SELECT regions FROM redblue_tetrahedralize('thin', 'thin_b');
+SELECT count(*) FROM thin_a_vertices a FULL JOIN thin_b_vertices b USING (id, x, y, z, kind) WHERE a.kind IS NULL OR b.kind IS NULL;
+SELECT count(*) AS faults FROM redblue_mesh_check('thin_a', 'thin', merge => 2);
+SELECT count(*) AS faults FROM redblue_mesh_check('thin_a', 'thin');
+SET client_min_messages = warning;
+CREATE TABLE tried (k int, unmerged boolean, faults bigint);
+DO $$
+BEGIN
+	FOR i IN 1 .. 10 LOOP
+		TRUNCATE thin;
+		INSERT INTO thin SELECT * FROM sheet(i);
+		PERFORM redblue_tetrahedralize('thin', 'thin_' || i, merge => 2);
+		INSERT INTO tried SELECT i, detail ~ 'coplanar' FROM redblue_last_run() WHERE stage = 'facets';
+		UPDATE tried SET faults = (SELECT count(*) FROM redblue_mesh_check('thin_' || i, 'thin', merge => 2)) WHERE faults IS NULL;
+	END LOOP;
+END $$;
+RESET client_min_messages;
+SELECT count(*) FILTER (WHERE unmerged) > 0 AS unmerged, count(*) FILTER (WHERE NOT unmerged) > 0 AS merged, count(*), sum(faults) AS faults FROM tried;
+
 -- Errors
 SELECT count(*) FROM redblue_tetrahedra('slab', merge => 'flat');
 SELECT count(*) FROM redblue_tetrahedra('slab', merge => '');

@@ -314,13 +314,12 @@ rb_meshing_notices(const rb_meshing_run *run)
 					   "facets removed: " UINT64_FORMAT ".",
 					   near.move, near.split, same_facets)));
 	if (unmerged > 0)
-		ereport(
-			NOTICE,
-			(errmsg("%s: only exactly coplanar facets were merged", function),
-			 errdetail("No mesh stays within the tolerance of facets that are merged at an angle "
-					   "of %g degrees.",
-					   run->call->merge.degrees),
-			 errhint("Use a smaller angle for merge.")));
+		ereport(NOTICE,
+				(errmsg("%s: only exactly coplanar facets were merged", function),
+				 errdetail("No mesh was found that stays within the tolerance of facets that are "
+						   "merged at an angle of %g degrees.",
+						   run->call->merge.degrees),
+				 errhint("Use a smaller angle for merge.")));
 	if (no_area > 0)
 		ereport(NOTICE, (errmsg_plural("%s: ignored " UINT64_FORMAT " triangle without area",
 									   "%s: ignored " UINT64_FORMAT " triangles without area",
