@@ -81,6 +81,25 @@ UPDATE c2_vertices SET x = x - 1e-10 WHERE id = (SELECT min(id) FROM c2_vertices
 SELECT fault, region, facet_id, amount < 0 AS lost FROM redblue_mesh_check('c2', 'step2') WHERE fault ~ 'volume';
 ROLLBACK;
 
+-- A house with a gabled roof, turned, and rounded to centimeters. Its polygons bend, so that edges between their triangles are
+-- segments, some of which meet at small angles: tetrahedra there remain bad. With facets that are flat within a tolerance, none does.
+CREATE FUNCTION turned(x float8, y float8, z float8) RETURNS text LANGUAGE sql AS $$
+	SELECT format('%s %s %s', round((765600 + 0.955336 * x - 0.29552 * y)::numeric, 2), round((328370 + 0.29552 * x + 0.955336 * y)::numeric, 2), round((241.22 + z)::numeric, 2)) $$;
+CREATE TABLE house AS SELECT id, ST_GeomFromText((SELECT 'POLYGON Z ((' || string_agg(turned(v[k + 1], v[k + 2], v[k + 3]), ', ' ORDER BY n) || '))'
+	FROM (SELECT n, 3 * n % array_length(v, 1) AS k FROM generate_series(0, array_length(v, 1) / 3) n) c)) AS geom FROM (VALUES
+	(1, ARRAY[0, 0, 0, 0, 11.4, 0, 5.3, 11.4, 0, 5.3, 0, 0]),
+	(2, ARRAY[0, 0, 0, 5.3, 0, 0, 5.3, 0, 4.31, 2.65, 0, 6.17, 0, 0, 4.31]),
+	(3, ARRAY[0, 11.4, 0, 0, 11.4, 4.31, 2.65, 11.4, 6.17, 5.3, 11.4, 4.31, 5.3, 11.4, 0]),
+	(4, ARRAY[0, 0, 0, 0, 0, 4.31, 0, 0.45, 4.31, 0, 3.7, 4.31, 0, 4.1, 4.31, 0, 11.4, 4.31, 0, 11.4, 0]),
+	(5, ARRAY[5.3, 0, 0, 5.3, 11.4, 0, 5.3, 11.4, 4.31, 5.3, 0, 4.31]),
+	(6, ARRAY[0, 0, 4.31, 2.65, 0, 6.17, 2.65, 11.4, 6.17, 0, 11.4, 4.31, 0, 4.1, 4.31, 0, 3.7, 4.31, 0, 0.45, 4.31]),
+	(7, ARRAY[5.3, 0, 4.31, 5.3, 11.4, 4.31, 2.65, 11.4, 6.17, 2.65, 0, 6.17])) f (id, v);
+SELECT bad > 0 AS bad, bad = bad_input AS by_angles FROM redblue_refine('house', 'h');
+SELECT fault, facet_id, amount FROM redblue_mesh_check('h', 'house');
+SELECT bad FROM redblue_refine('house', 'h5', merge => 0.5);
+SELECT fault, facet_id, amount FROM redblue_mesh_check('h5', 'house', merge => 0.5);
+SELECT abs(mesh_volume('h') - mesh_volume('h5')) < 0.5 AS near, mesh_volume('h') BETWEEN 315.9 AND 317.5 AS house;
+
 -- Invalid calls
 SELECT redblue_refine('rooms', 'z', sizes => 'sizes');
 ALTER TABLE sizes ALTER place TYPE geometry(GeometryZ) USING ST_SetSRID(place, 0);
