@@ -346,6 +346,7 @@ count_pairs_of_box_rows(rb_box_tiles *t, bool same, uint32_t nr, uint32_t strips
 	return all;
 }
 
+/* Returns the index of the box in a slot of the tile in shared memory, without its start bits. */
 static __device__ __forceinline__ uint32_t
 index_of_tile_slot(const rb_box_tiles *t, int side, uint32_t slot)
 {

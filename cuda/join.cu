@@ -72,6 +72,10 @@ launch_words_of_hits(rb_device_run *run, const rb_cells_args *args, bool exact)
 	return RB_OK;
 }
 
+/*
+ * Returns the number of 32-bit words of an aggregate by row: a bit per matched row, or one count
+ * per row.
+ */
 static uint64_t
 words_of_side(const rb_device_run *run)
 {
@@ -221,6 +225,10 @@ emit_hits_of_launch(rb_joiner *j, const rb_pair *from, rb_count n)
 	return rb_download(run, from, n * sizeof(rb_pair), sizeof(rb_pair), emit_pairs_to_sink, j);
 }
 
+/*
+ * Passes a downloaded piece of compressed pair records to the sink; n counts units of
+ * RB_RECORD_ALIGN bytes.
+ */
 static rb_status
 emit_downloaded_records(rb_device_run *run, void *arg, const void *bytes, size_t n)
 {

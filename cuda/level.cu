@@ -253,6 +253,10 @@ __launch_bounds__(THREADS, RB_BOUNDS_BLOCKS)
 	combine_bounds_of_block(bounds, v);
 }
 
+/*
+ * Writes the bounds of a side's coordinates, reduced as order keys, to the mailbox that the host
+ * reads.
+ */
 static __global__ void
 report_bounds_kernel(const rb_count *bounds, rb_mailbox *mailbox)
 {
@@ -435,6 +439,7 @@ estimate_of_node_side(const rb_node *node, int side, bool self, rb_estimate *e)
 		e->mean[k] = (float) (s[1] > 0 ? s[2 + k] / s[1] : 0);
 }
 
+/* Estimates how many cells of a grid of x by y by z cells the objects of one side enter, in all. */
 static __device__ __forceinline__ float
 incidences_of_node_side(const rb_estimate *e, float x, float y, float z)
 {
@@ -641,6 +646,10 @@ launch_first_cells_of_nodes(rb_device_run *run, const rb_grid_args *args, const 
 
 /* ---- plan, count, fill ---- */
 
+/*
+ * Writes the totals of a level and the resolution of its first node to the mailbox that the host
+ * reads.
+ */
 static __global__ void
 report_totals_kernel(const rb_node *first, const rb_totals *totals, rb_mailbox *mailbox)
 {

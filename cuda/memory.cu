@@ -43,6 +43,10 @@ static pthread_mutex_t copies_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- from the device's pool, if it has one, in the order of the join's stream ---- */
 
+/*
+ * Allocates device memory from the pool, in order of the compute stream, or directly if there are
+ * no pools.
+ */
 static cudaError_t
 allocate_in_stream(rb_device_run *run, void **block, uint64_t bytes)
 {
@@ -51,6 +55,7 @@ allocate_in_stream(rb_device_run *run, void **block, uint64_t bytes)
 	return cudaMalloc(block, bytes);
 }
 
+/* Frees device memory as allocate_in_stream has allocated it. */
 static void
 free_in_stream(rb_device_run *run, void *block)
 {
@@ -79,6 +84,10 @@ find_copy_of_set(rb_device *device, uint64_t number)
 	return NULL;
 }
 
+/*
+ * Removes the copy of a set from the device's list, and its bytes from those that count toward the
+ * cache limit.
+ */
 static void
 unlink_copy_of_set(rb_device *device, rb_device_copy **link)
 {
@@ -105,6 +114,7 @@ unlink_idle_copy(rb_device *device)
 	return copy;
 }
 
+/* Frees the device memory of a copy that is no longer in the list. */
 static void
 free_copy_of_set(rb_device_run *run, rb_device_copy *copy)
 {

@@ -52,6 +52,7 @@ typedef struct refine_rounds
 
 /* ---- memory ---- */
 
+/* Records the peak of the device memory that the rounds use. */
 static void
 note_refine_bytes(refine_rounds *s)
 {
@@ -59,6 +60,7 @@ note_refine_bytes(refine_rounds *s)
 		s->most_bytes = s->run->used;
 }
 
+/* Allocates device memory for the rounds, and counts it in their peak. */
 static rb_status
 allocate_refine_block(refine_rounds *s, void **block, size_t bytes)
 {
@@ -123,14 +125,16 @@ reserve_cells_and_vertices(refine_rounds *s, size_t cells, size_t sites)
 	return RB_OK;
 }
 
+/* Returns the entries of a work list of candidates, in device memory. */
 static rb_entry64 *
 entries_of_work_list(const list *l)
 {
 	return (rb_entry64 *) l->room.at;
 }
 
+/* Returns the list of free slots for tetrahedra, in device memory. */
 static uint32_t *
-free_of_work_list(const refine_rounds *s)
+free_slots_of_mesh(const refine_rounds *s)
 {
 	return (uint32_t *) s->free.at;
 }
@@ -156,6 +160,7 @@ free_arenas(refine_rounds *s)
 
 /* ---- counters read by the host ---- */
 
+/* Sets all counters of the round on the device to zero. */
 static rb_status
 clear_refine_counts(refine_rounds *s)
 {
@@ -164,6 +169,7 @@ clear_refine_counts(refine_rounds *s)
 	return RB_OK;
 }
 
+/* Sets one counter of the round on the device to zero. */
 static rb_status
 clear_refine_word(refine_rounds *s, uint32_t *word)
 {
@@ -171,6 +177,7 @@ clear_refine_word(refine_rounds *s, uint32_t *word)
 	return RB_OK;
 }
 
+/* Copies the counters of the round to the host, and waits for the device, which is counted. */
 static rb_status
 read_refine_counts(refine_rounds *s)
 {
@@ -600,7 +607,7 @@ number_winners_of_round(refine_rounds *s)
 		s->nsites + (size_t) s->a.nwinners));
 	RB_TRY(grow_refine_block(s, (void **) &s->a.freed, &s->freed_cap, s->counts->winners.z,
 							 sizeof(uint32_t)));
-	s->a.places.free = free_of_work_list(s);
+	s->a.places.free = free_slots_of_mesh(s);
 	s->a.places.nfree = s->nfree;
 	s->a.places.top = s->ncells;
 	return RB_OK;
@@ -682,7 +689,7 @@ update_free_cell_slots(refine_rounds *s, uint32_t freed)
 	s->nfree -= reused;
 	RB_TRY(grow_refine_array(s, &s->free, s->nfree, (size_t) s->nfree + freed, sizeof(uint32_t)));
 	if (freed > 0)
-		RB_CUDA(s->run, cudaMemcpyAsync(free_of_work_list(s) + s->nfree, s->a.freed,
+		RB_CUDA(s->run, cudaMemcpyAsync(free_slots_of_mesh(s) + s->nfree, s->a.freed,
 										freed * sizeof(uint32_t), cudaMemcpyDeviceToDevice,
 										s->run->queue->compute));
 	s->nfree += freed;
@@ -808,7 +815,7 @@ upload_mesh_to_refine(refine_rounds *s)
 	s->nfree = r->nfree;
 	RB_TRY(grow_refine_array(s, &s->free, 0, (size_t) r->nfree + 1, sizeof(uint32_t)));
 	if (r->nfree > 0)
-		RB_TRY(rb_upload(s->run, free_of_work_list(s), r->free, r->nfree * sizeof(uint32_t)));
+		RB_TRY(rb_upload(s->run, free_slots_of_mesh(s), r->free, r->nfree * sizeof(uint32_t)));
 	RB_TRY(reserve_work_list(s, &s->blocked, (size_t) r->nblocked + 1));
 	s->blocked.n = r->nblocked;
 	return r->nblocked > 0 ? rb_upload(s->run, entries_of_work_list(&s->blocked), r->blocked,
@@ -876,8 +883,9 @@ download_refined_mesh(refine_rounds *s, downloaded_mesh *to)
 								  s->blocked.n * sizeof(rb_entry64));
 }
 
+/* Swaps a downloaded array with the caller's old one, which is freed with the other downloads. */
 static void
-replace_mesh_array(void **ours, void **theirs)
+swap_mesh_arrays(void **ours, void **theirs)
 {
 	void *old = *theirs;
 
@@ -908,7 +916,7 @@ replace_mesh_by_refined(refine_rounds *s)
 		r->done = s->done;
 		r->full |= s->full;
 		for (int i = 0; i < 5; i++)
-			replace_mesh_array(all[i], theirs[i]);
+			swap_mesh_arrays(all[i], theirs[i]);
 		r->ncells = s->ncells;
 		r->cells_cap = s->ncells;
 		r->nsites = s->nsites;

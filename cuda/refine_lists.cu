@@ -12,6 +12,7 @@
 
 #define SCAN_THREADS 1024
 
+/* Adds four counters component by component; the prefix sums compute all four at once. */
 static __device__ __forceinline__ uint4
 add_sums_of_lists(uint4 a, uint4 b)
 {
@@ -109,6 +110,7 @@ scan_sums_of_blocks(rb_device_run *run, const rb_refine_args *a, uint4 *sums, ui
 
 /* ---- candidates ---- */
 
+/* Copies entries of a work list to the candidates of the round. */
 static __global__ void
 gather_candidates_kernel(rb_refine_candidate *to, const rb_entry64 *from, uint32_t n)
 {

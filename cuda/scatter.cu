@@ -26,6 +26,7 @@ enum
 
 /* ---- one incidence ---- */
 
+/* Returns the 32 bits of a cell's count that belong to one side; both sides share 64 bits. */
 static __device__ __forceinline__ uint32_t *
 count_of_cell_side(const rb_grid_args *args, uint32_t side, rb_count cell)
 {
@@ -122,6 +123,9 @@ reserve_numbers_in_cells(const rb_grid_args *args, uint32_t side, bool mine, uin
 	return number;
 }
 
+/*
+ * Derives the number of this lane from the one that the first lane with the same cell has reserved.
+ */
 static __device__ __forceinline__ uint32_t
 number_in_shared_cell(uint32_t number, uint32_t sharing)
 {

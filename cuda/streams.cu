@@ -308,6 +308,7 @@ typedef struct rb_copy
 	const char *from;
 } rb_copy;
 
+/* Copies a piece of the bytes between pinned and ordinary host memory, on one thread of a loop. */
 static void
 copy_bytes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {

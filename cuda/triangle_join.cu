@@ -85,6 +85,10 @@ typedef struct rb_warp
 
 /* ---- objects to and from shared memory ---- */
 
+/*
+ * Stores a prepared triangle (corners, plane, error bounds, entry) in a slot of the tile in shared
+ * memory.
+ */
 template <bool NEAR>
 static __device__ __forceinline__ void
 store_face_in_tile(rb_tiles<NEAR> *t, int side, uint32_t slot, const rb_face_f *f)

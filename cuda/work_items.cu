@@ -47,6 +47,10 @@ is_level_cell_crowded(const rb_node *node, rb_count tests)
 		   (node->shrunk || tests <= node->tests / 2);
 }
 
+/*
+ * Returns the number of work items of a cell, pairs of tiles; each unordered pair once in a self
+ * join.
+ */
 static __device__ __forceinline__ rb_count
 count_items_of_cell(uint32_t r, uint32_t b, bool self)
 {
@@ -210,6 +214,7 @@ write_row_of_items(rb_item *items, const rb_cell_items *m, bool self, uint32_t r
 	}
 }
 
+/* Returns the number of red tiles of a cell, each of which makes one row of work items. */
 static __device__ __forceinline__ uint32_t
 count_item_rows_of_cell(const rb_cell_items *m)
 {

@@ -81,6 +81,7 @@ static rb_memory_block *pool; /* idle mapped blocks, by address, linked by next 
 static uint64_t pool_bytes;
 static uint64_t pool_most = RB_POOL_BYTES;
 
+/* Inserts a block into the ring of a memory's used blocks, directly behind the head. */
 static void
 link_block_to_ring(rb_memory_block *head, rb_memory_block *block)
 {
@@ -90,6 +91,7 @@ link_block_to_ring(rb_memory_block *head, rb_memory_block *block)
 	head->next = block;
 }
 
+/* Removes a block that is freed, resized or moved from the ring of used blocks. */
 static void
 unlink_block_from_ring(rb_memory_block *block)
 {
@@ -99,6 +101,7 @@ unlink_block_from_ring(rb_memory_block *block)
 
 /* ---- the pool; callers of these functions hold its lock ---- */
 
+/* Returns the address behind a block, where an adjacent block or its header begins. */
 static char *
 end_of_memory_block(const rb_memory_block *block)
 {
@@ -498,6 +501,7 @@ charge_to_budget(rb_memory *memory, uint64_t bytes, uint64_t *used, rb_error *er
 	return fits ? RB_OK : set_memory_error(error, RB_OVER_BUDGET, need, memory->limit);
 }
 
+/* Subtracts freed bytes from those used of the budget, and leaves the peak unchanged. */
 static void
 refund_to_budget(rb_memory *memory, uint64_t bytes)
 {

@@ -133,6 +133,7 @@ typedef struct rb_fill_range
 	void *arg;
 } rb_fill_range;
 
+/* Executes a range of a fill loop piece by piece on one thread, until a stop is requested. */
 static void
 execute_fill_range(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -223,6 +224,7 @@ can_execute_task(const rb_group *awaits, const rb_group *group)
 	return group == awaits;
 }
 
+/* Wakes a sleeping thread of the team. The caller holds the team's lock. */
 static void
 wake_thread(rb_thread *sleeper)
 {

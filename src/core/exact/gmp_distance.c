@@ -61,6 +61,7 @@ typedef struct measure
 
 /* ---- vectors ---- */
 
+/* Subtracts two exact vectors of three components: r = a - b. */
 static void
 subtract_exact_vectors(rb_number *r, const rb_number *a, const rb_number *b)
 {
@@ -244,6 +245,7 @@ are_features_nearest(measure *m, rb_feature red, rb_feature blue)
 		   is_hull_in_front(m, 1, blue.at, g, -1);
 }
 
+/* Returns how many vertices, edges or faces (dim 0, 1 or 2) a hull of n corners has. */
 static int
 count_hull_features(int n, int dim)
 {
@@ -355,6 +357,9 @@ rb_gmp_distance_sign(const rb_hulls *hulls, double distance)
 	return sign_of_distance_minus(&m, mantissa, exponent);
 }
 
+/*
+ * Returns the bits of a positive distance; bits of two distances, as integers, have the same order.
+ */
 static uint64_t
 bits_of_distance(double x)
 {
@@ -364,6 +369,7 @@ bits_of_distance(double x)
 	return bits;
 }
 
+/* Returns the double with the given bits, the inverse of bits_of_distance. */
 static double
 distance_of_bits(uint64_t bits)
 {

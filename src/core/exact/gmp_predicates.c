@@ -12,6 +12,10 @@ _Static_assert(RB_NUMBER_DEGREE(2, 2) + RB_NUMBER_DEGREE(3, 3) <= RB_NUMBER_WORD
 				   RB_NUMBER_DEGREE(5, 8) + 1 <= RB_NUMBER_WORDS,
 			   "room for insphere");
 
+/*
+ * Computes the exact difference of a point and the origin of a determinant, in the given number of
+ * dimensions.
+ */
 static void
 subtract_points_exactly(rb_number *diff, const double *p, const double *origin, int dims)
 {

@@ -20,6 +20,9 @@
 #define CHECK_INTERVAL ((size_t) 1 << 20) /* Number of words between checks for cancellation */
 #define FIRST_PAIRS RB_SIZE((uint64_t) 1 << 16, 3) /* Initial capacity; grows by half each time */
 
+/*
+ * Returns the number of 32-bit words of the aggregate: a bit per matched row, or one count per row.
+ */
 static size_t
 count_aggregate_words(const rb_aggregate *a)
 {
@@ -58,7 +61,7 @@ rb_aggregate_init(rb_aggregate *a, rb_context *ctx, const rb_job *job)
 	return RB_OK;
 }
 
-static void rb_groups_free(rb_context *ctx, rb_grouped *groups);
+static void free_grouped_pairs(rb_context *ctx, rb_grouped *groups);
 
 void
 rb_aggregate_free(rb_aggregate *a)
@@ -67,7 +70,7 @@ rb_aggregate_free(rb_aggregate *a)
 		return;
 	RB_FREE(a->ctx->memory, a->word);
 	RB_FREE(a->ctx->memory, a->pairs);
-	rb_groups_free(a->ctx, &a->groups);
+	free_grouped_pairs(a->ctx, &a->groups);
 	pthread_cond_destroy(&a->quiet);
 	pthread_mutex_destroy(&a->lock);
 }
@@ -97,6 +100,7 @@ count_pairs_per_row(rb_aggregate *a, const uint32_t *row, size_t n)
 	}
 }
 
+/* Adds pairs of rows to the aggregate of the side or sides that the job names. */
 static void
 add_pairs_to_counts(rb_aggregate *a, const rb_pair *rows, size_t n)
 {
@@ -282,12 +286,16 @@ typedef struct rb_grouping
 	uint32_t *member;
 } rb_grouping;
 
+/* Returns the group of a row: the number of its id if rows share ids, otherwise the row itself. */
 static inline uint32_t
 group_of_row(const rb_job *job, uint32_t row)
 {
 	return job->number != NULL ? job->number[row] : row;
 }
 
+/*
+ * Sets a range of the group starts to zero, on one thread, before the counting sort of the members.
+ */
 static void
 clear_group_starts_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -435,12 +443,13 @@ rb_groups_build(rb_context *ctx, const rb_job *job, const rb_pair *pairs, uint64
 	groups->start = g.start;
 	groups->member = g.member;
 	if (status != RB_OK)
-		rb_groups_free(ctx, groups);
+		free_grouped_pairs(ctx, groups);
 	return status;
 }
 
+/* Frees the starts and members of grouped pairs. */
 static void
-rb_groups_free(rb_context *ctx, rb_grouped *groups)
+free_grouped_pairs(rb_context *ctx, rb_grouped *groups)
 {
 	RB_FREE(ctx->memory, groups->start);
 	RB_FREE(ctx->memory, groups->member);

@@ -77,6 +77,10 @@ typedef struct rb_device_join
 
 /* ---- selection of devices ---- */
 
+/*
+ * Returns the number of devices that the backend sees, at most RB_MAX_DEVICES; they need not be
+ * usable.
+ */
 static int
 count_devices_of_backend(const rb_backend *device)
 {
@@ -447,8 +451,9 @@ init_join_on_devices(rb_device_join *all, rb_context *ctx, const rb_job *job, co
 	pthread_condattr_destroy(&attr);
 }
 
+/* Destroys the locks of a join on several devices, whose threads have ended. */
 static void
-free_join_on_devices(rb_device_join *all)
+destroy_locks_of_device_join(rb_device_join *all)
 {
 	pthread_rwlock_destroy(&all->one);
 	pthread_mutex_destroy(&all->lock);
@@ -512,7 +517,7 @@ share_join_among_devices(rb_context *ctx, const rb_backend *device, const rb_job
 		if (status == RB_OK)
 			average_stats_of_devices(&all, device);
 	}
-	free_join_on_devices(&all);
+	destroy_locks_of_device_join(&all);
 	return ctx->error.status != RB_OK ? ctx->error.status : status;
 }
 
@@ -615,6 +620,9 @@ describe_devices(const rb_backend *device, char *text, size_t size)
 	return usable > 0 ? RB_OK : RB_NO_DEVICE;
 }
 
+/*
+ * Describes one device, or all of them if the number is negative; implements the backend's probe.
+ */
 static rb_status
 probe_devices(int number, char *text, size_t size)
 {
@@ -636,14 +644,22 @@ is_any_device_warm(int number)
 	return false;
 }
 
+/*
+ * Returns the bytes of a cached set's copies on all devices, or drops them; implements the
+ * backend's copy_bytes.
+ */
 static uint64_t
-copy_bytes_on_devices(uint64_t number, bool drop)
+bytes_of_copies_on_devices(uint64_t number, bool drop)
 {
 	const rb_backend *device = rb_acquire(&shared_device);
 
 	return device->copy_bytes != NULL ? device->copy_bytes(number, drop) : 0;
 }
 
+/*
+ * Returns the number of devices that joins and refinements may share; implements the backend's
+ * devices.
+ */
 static int
 count_shared_devices(void)
 {
@@ -657,7 +673,7 @@ rb_backend_multi_device(const rb_backend *device)
 									   .probe = probe_devices,
 									   .join = join_on_devices,
 									   .warm = is_any_device_warm,
-									   .copy_bytes = copy_bytes_on_devices,
+									   .copy_bytes = bytes_of_copies_on_devices,
 									   .refine = refine_on_devices,
 									   .devices = count_shared_devices};
 

@@ -13,6 +13,7 @@
 
 #define MAX_THREADS 8 /* Sufficient to keep up with any bus */
 
+/* Writes a decoded pair; with `order`, the smaller index first, as a self join needs it. */
 static inline void
 write_decoded_pair(rb_pair *out, uint32_t red, uint32_t blue, bool order)
 {
@@ -128,6 +129,7 @@ decode_records_piece(rb_thread *me, void *arg, uint64_t share, uint64_t end)
 		rb_store(&p->status, (int) status);
 }
 
+/* Opens the team and the buffers that decode records; done once, before the first records. */
 static rb_status
 open_record_reader(rb_context *ctx, rb_record_reader *r)
 {

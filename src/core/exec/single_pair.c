@@ -52,12 +52,14 @@ typedef struct two
 	pthread_mutex_t lock; /* Protects the result while a join delivers pairs */
 } two;
 
+/* Returns the coordinates of a part of a single row. */
 static const double *
 coords_of_row_part(const rb_set *set, uint32_t part)
 {
 	return set->coords + (size_t) part * (size_t) rb_kind_width(set->kind);
 }
 
+/* Computes the bounding box of a part of a single row. */
 static box
 box_of_row_part(const rb_set *set, uint32_t part)
 {
@@ -83,6 +85,7 @@ gap_of_part_boxes(const two *t, const box *a, const box *b)
 	return square;
 }
 
+/* Returns true if the boxes of two parts prove that the parts need no exact test. */
 static bool
 are_part_boxes_apart(const two *t, const box *a, const box *b)
 {
@@ -363,6 +366,10 @@ join_parts_of_two_rows(two *t)
 
 /* ---- choice of the method ---- */
 
+/*
+ * Estimates the cost of walking the box tree of one row for the parts of the other. If the tree is
+ * not built yet, adds the cost to build it, less the box comparisons spent on the row so far.
+ */
 static uint64_t
 cost_of_tree_walk(const rb_set *set, const rb_row_cache *known, uint64_t others)
 {

@@ -97,12 +97,17 @@ struct rb_stream
 	uint64_t emitted;
 };
 
+/* Returns the slot of the ring of blocks with a running number. */
 static inline slot *
 slot_of_stream(rb_stream *s, unsigned number)
 {
 	return &s->slots[number % SLOTS];
 }
 
+/*
+ * Opens the next slot of the ring for pairs of the join, so that the caller may read the last one.
+ * The lock is held, and a slot must be free.
+ */
 static void
 advance_ring_head(rb_stream *s)
 {
@@ -437,6 +442,7 @@ receive_row_pairs_in_tile(void *user, const rb_pair *pairs, size_t n)
 
 /* ---- predicates composed of several joins ---- */
 
+/* Returns true if the predicate on these kinds is composed of joins on parts of other kinds. */
 static bool
 is_composed_job(const rb_job *job)
 {
@@ -464,6 +470,7 @@ receive_composed_row_pairs(void *user, const rb_pair *rows, const uint64_t *payl
 	if (s->job.predicate == (of))             \
 		return function(s->ctx, s->backend, &s->job, &sink);
 
+/* Runs the composed join of the job's predicate and kinds, which delivers pairs of rows. */
 static rb_status
 join_by_composition(rb_stream *s)
 {
@@ -506,6 +513,10 @@ materialize_job_coordinates(rb_stream *s)
 	return status;
 }
 
+/*
+ * Receives counts or bits of matched rows that a device has computed, and adds them to the
+ * aggregate.
+ */
 static rb_status
 receive_words_of_aggregate(void *user, const uint32_t *words, size_t first, size_t n)
 {

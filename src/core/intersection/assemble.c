@@ -136,6 +136,10 @@ drop_inner_points_of_runs(rb_curve *c)
 	return rb_should_stop(c->ctx) ? RB_STOPPED : RB_OK;
 }
 
+/*
+ * Computes the maximal runs of the shape along each line, without interior points that are not
+ * needed.
+ */
 static rb_status
 find_runs_of_lines(rb_curve *c)
 {
@@ -228,6 +232,7 @@ find_partners_of_run_ends(rb_curve *c)
 	return RB_OK;
 }
 
+/* Appends the id of a point to the line of the shape that is being followed. */
 static rb_status
 append_point_to_line(rb_curve *c, uint32_t point)
 {
@@ -383,6 +388,7 @@ by_point_coordinates(const void *a, const void *b, const void *arg)
 	return 0;
 }
 
+/* Compares two sequences of points lexicographically by their numbers, and a prefix as less. */
 static int
 compare_point_sequences(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m)
 {
@@ -503,6 +509,7 @@ append_coordinates_of_shape(rb_curve *c, rb_curve_array *to, const uint32_t *num
 	return RB_OK;
 }
 
+/* Appends a number to one of the shape's arrays: start of a line, a polygon or a ring. */
 static rb_status
 append_number_to_shape(rb_curve *c, rb_curve_array *to, uint32_t number)
 {
@@ -511,6 +518,10 @@ append_number_to_shape(rb_curve *c, rb_curve_array *to, uint32_t number)
 	return RB_OK;
 }
 
+/*
+ * Appends n points, from index `from` on, to work[3], the lines or rings to be sorted; `of` is
+ * their number.
+ */
 static rb_status
 append_point_sequence(rb_curve *c, uint32_t from, uint32_t n, uint32_t of)
 {
@@ -519,6 +530,10 @@ append_point_sequence(rb_curve *c, uint32_t from, uint32_t n, uint32_t of)
 	return RB_OK;
 }
 
+/*
+ * Writes the isolated points of the shape, those that no line or polygon covers, in canonical
+ * order.
+ */
 static rb_status
 write_points_of_shape(rb_curve *c, rb_intersection *shape)
 {
@@ -597,6 +612,7 @@ end_of_polygon_rings(const rb_curve *c, uint32_t i)
 	return k;
 }
 
+/* Orders the holes of a polygon by the numbers of their points. */
 static int
 by_ring_of_points(const void *a, const void *b, const void *arg)
 {
@@ -716,6 +732,10 @@ typedef struct pairing
 	uint32_t red;
 } pairing;
 
+/*
+ * Adds a red part and a blue part whose boxes overlap to the shape; called by the search in the box
+ * tree.
+ */
 static rb_status
 add_pair_to_shape(void *user, uint32_t blue)
 {

@@ -122,6 +122,7 @@ rb_boxes_order(rb_context *ctx, rb_boxes *b)
 	return RB_OK;
 }
 
+/* Returns true if two boxes (three low, then three high coordinates) overlap or touch. */
 static bool
 do_tree_boxes_overlap(const double *a, const double *b)
 {

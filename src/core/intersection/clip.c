@@ -48,6 +48,7 @@ rb_curve_array_reserve(rb_context *ctx, rb_curve_array *many, size_t more, size_
 
 /* ---- rows ---- */
 
+/* Returns the canonical form with that id: its doubles in the table of points, lines or planes. */
 static inline const double *
 canonical_row_at(const rb_canonical_ids *names, uint32_t i)
 {
@@ -65,6 +66,7 @@ hash_canonical_row(const rb_canonical_ids *names, const double *row)
 	return hash;
 }
 
+/* Returns true if the canonical form with that id has the same bits as the given one. */
 static inline bool
 is_canonical_row(const rb_canonical_ids *names, uint32_t i, const double *row)
 {
@@ -166,6 +168,7 @@ round_quotient_of_numbers(const rb_number *x, const rb_number *by)
 
 #define PRIME ((UINT64_C(1) << 61) - 1)
 
+/* Multiplies two residues modulo PRIME, the Mersenne prime 2^61 - 1, without division. */
 static uint64_t
 multiply_modulo_prime(uint64_t a, uint64_t b)
 {
@@ -283,6 +286,7 @@ canonical_line_of_planes(rb_curve *c, const double *r, const double *b, uint32_t
 	return canonical_id_of_ratios(c, &c->lines, x, line);
 }
 
+/* Gets the canonical id of the plane of a triangle, which must have an area. */
 static rb_status
 canonical_id_of_plane(rb_curve *c, const double *t, uint32_t *plane)
 {
@@ -366,6 +370,7 @@ common_corner_of_edges(const rb_curve *c, rb_curve_side a, rb_curve_side b)
 	return rb_triangle_at(c, a.of, a.part) + 3 * ((a.edge + 1) % 3 == b.edge ? b.edge : a.edge);
 }
 
+/* Returns on which side of the line from p to q a point lies, in the projection along the axis. */
 static int
 turn_of_projected_point(rb_curve *c, int axis, const double *p, const double *q, const double *x)
 {
@@ -374,6 +379,10 @@ turn_of_projected_point(rb_curve *c, int axis, const double *p, const double *q,
 	return rb_orient2d_at(&c->env, p[u], p[v], q[u], q[v], x[u], x[v]);
 }
 
+/*
+ * Computes the exact determinant of p, q and x in the projection along the axis; its sign is the
+ * turn.
+ */
 static void
 compute_exact_turn(rb_number *r, int axis, const double *p, const double *q, const double *x)
 {
@@ -553,6 +562,7 @@ rb_part_load(const rb_curve_parts *of, uint32_t i, rb_part *part)
 	part->corners = rb_equal3(ends, ends + 3) ? 1 : 2;
 }
 
+/* Appends a piece, the intersection of two parts, to the shape, and counts its dimension. */
 static rb_status
 append_intersection_piece(rb_curve *c, const rb_curve_piece *piece)
 {
@@ -562,6 +572,7 @@ append_intersection_piece(rb_curve *c, const rb_curve_piece *piece)
 	return RB_OK;
 }
 
+/* Returns true if the corners of the blue triangle lie exactly in the plane of the red one. */
 static bool
 are_clipped_parts_coplanar(rb_curve *c, const double *r, const double *b)
 {

@@ -44,6 +44,10 @@ count_part_vertices(const double *part)
 	return rb_equal3(part, part + 3) ? 1 : rb_equal3(part + 3, part + 6) ? 2 : 3;
 }
 
+/*
+ * Returns the number of edges of a part with that many distinct vertices: a triangle, segment or
+ * point.
+ */
 static inline int
 count_part_edges(int corners)
 {

@@ -41,6 +41,7 @@ typedef struct rb_implicit_point
 
 _Static_assert(RB_NUMBER_DEGREE(6, 24) <= RB_NUMBER_WORDS, "room for a plane against a point");
 
+/* Returns true if the point is exactly a vertex of the part. */
 static bool
 is_part_corner(const double *at, const rb_part *part)
 {
@@ -259,6 +260,7 @@ has_separating_polygon_side(rb_curve *c, int axis, uint32_t from, uint32_t n, ui
 	return false;
 }
 
+/* Appends a fragment of the current polygon, n sides from `from` on, to work[0]. */
 static rb_status
 append_polygon_fragment(overlapping *o, uint32_t from, uint32_t n)
 {

@@ -49,6 +49,7 @@ typedef struct edge_cutting
 	uint32_t steps;
 } edge_cutting;
 
+/* Returns the canonical id of the point at a vertex of a polygon. */
 static uint32_t
 point_of_polygon_corner(const rb_curve *c, polygon_corner x)
 {
@@ -297,6 +298,10 @@ typedef struct open
 	side_change last;
 } open;
 
+/*
+ * Returns a polygon whose side is open at this point of the line; if only one is, `pieces` is its
+ * number.
+ */
 static uint32_t
 piece_of_open_sides(const open *o)
 {
@@ -396,6 +401,9 @@ typedef struct edge_search
 	uint32_t from;
 } edge_search;
 
+/*
+ * Returns true if edge i sorts before those of the sought polygon and start, for a binary search.
+ */
 static bool
 is_edge_before(size_t i, const void *arg)
 {
@@ -596,6 +604,7 @@ turn_rings_of_polygons(rb_curve *c, const uint32_t *parent)
 	return rb_should_stop(c->ctx) ? RB_STOPPED : RB_OK;
 }
 
+/* Returns the canonical id of the plane in which the ring lies. */
 static uint32_t
 plane_of_ring(const rb_curve *c, const rb_curve_ring *ring)
 {
@@ -632,6 +641,7 @@ collect_polygon_corners(rb_curve *c)
 	return rb_sort_words(c->ctx, corners->at, corners->n);
 }
 
+/* Returns true if a plane and point, packed to a key, are a true vertex of some ring in work[0]. */
 static bool
 is_polygon_corner(const rb_curve *c, uint64_t x)
 {

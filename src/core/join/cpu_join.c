@@ -183,6 +183,10 @@ are_lists_same(const rb_cpu *c, rb_list red, rb_list blue)
 static void join_lists_in_cell(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue,
 							   const double lo[3], const double hi[3], int depth, bool quantiles);
 
+/*
+ * Joins two lists that fit in a leaf, with the leaf state of this thread, unless the join has
+ * stopped.
+ */
 static void
 join_leaf_cell(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
 			   const double hi[3])
@@ -200,12 +204,14 @@ typedef struct rb_blocks_join
 	const double *hi;
 } rb_blocks_join;
 
+/* Returns the number of blocks of at most RB_TILE entries in a list too long for a leaf. */
 static inline uint64_t
 count_blocks_of_list(rb_list list)
 {
 	return ((uint64_t) list.n + RB_TILE - 1) / RB_TILE;
 }
 
+/* Returns block i of a list, up to RB_TILE entries. */
 static inline rb_list
 block_of_list(rb_list list, uint64_t i)
 {
@@ -296,6 +302,7 @@ add_to_join_progress(const rb_cells_join *j, uint64_t entries)
 		rb_add(&j->c->ctx->done, entries);
 }
 
+/* Returns the number of red and blue entries in a range of grid cells, the unit of progress. */
 static uint64_t
 count_cell_entries(const rb_grid_cells *g, uint64_t from, uint64_t to)
 {
@@ -565,6 +572,7 @@ join_on_cpu(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	return ctx->error.status != RB_OK ? ctx->error.status : status;
 }
 
+/* Reports the CPU backend as usable, with no description; implements the backend's probe. */
 static rb_status
 probe_cpu(int device, char *text, size_t size)
 {
@@ -574,6 +582,7 @@ probe_cpu(int device, char *text, size_t size)
 	return RB_OK;
 }
 
+/* Returns true, because the CPU need not be opened; implements the backend's warm. */
 static bool
 is_cpu_warm(int device)
 {

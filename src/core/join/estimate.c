@@ -148,6 +148,7 @@ collect_boxes_of_sample_rows(rb_context *ctx, const rb_set *set, double pad, rb_
 
 /* ---- scales ---- */
 
+/* Returns the factor by which two boxes must be scaled around their centers to meet on axis a. */
 static inline double
 scale_on_axis(const rb_row_box *red, const rb_row_box *blue, int a)
 {
@@ -177,6 +178,7 @@ end_of_scale_bin(int bin)
 	return bin == 0 ? 1 : ldexp(1.25 + 0.25 * ((bin - 1) % 4), (bin - 1) / 4);
 }
 
+/* Turns the numbers of pairs in each bin of scales to those up to each bin. */
 static void
 accumulate_scale_bins(double *count)
 {
@@ -232,12 +234,14 @@ typedef struct rb_sweep_plan
 	double share; /* fraction of all pairs that the sweep will test */
 } rb_sweep_plan;
 
+/* Returns the number of sample rows that are compared each with each before the sweep. */
 static uint32_t
-few_sample_rows_of(const rb_rows_sample *sample)
+count_few_sample_rows(const rb_rows_sample *sample)
 {
 	return sample->n < FIRST_ROWS ? sample->n : FIRST_ROWS;
 }
 
+/* Returns the index of row i of an evenly spaced subsample of `few` among n sample rows. */
 static inline uint32_t
 index_in_subsample(uint32_t i, uint32_t few, uint32_t n)
 {
@@ -249,7 +253,7 @@ static void
 compare_few_sample_rows(rb_estimation *e, rb_sweep_plan *l)
 {
 	const rb_rows_sample *red = &e->side[0], *blue = &e->side[1];
-	uint32_t nred = few_sample_rows_of(red), nblue = few_sample_rows_of(blue);
+	uint32_t nred = count_few_sample_rows(red), nblue = count_few_sample_rows(blue);
 	double pairs = (double) nred * nblue, all = (double) red->n * blue->n;
 	double count[3][BINS], want;
 	int k;
@@ -309,6 +313,7 @@ order_key_of_float(float x)
 	return bits ^ ((bits >> 31) != 0 ? UINT32_MAX : UINT32_C(1) << 31);
 }
 
+/* Returns the radix sort key of a row: the start of its scaled box along the sweep axis. */
 static uint64_t
 start_of_row_box(const void *row, const void *from)
 {
@@ -615,7 +620,7 @@ estimate_pairs_of_samples(rb_estimation *e, double *pairs)
 	if (red->n == 0 || blue->n == 0)
 		return RB_OK;
 	compare_few_sample_rows(e, &l);
-	all = few_sample_rows_of(red) == red->n && few_sample_rows_of(blue) == blue->n;
+	all = count_few_sample_rows(red) == red->n && count_few_sample_rows(blue) == blue->n;
 	if (all)
 		l.bin = BINS - 1;
 	else

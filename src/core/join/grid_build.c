@@ -527,13 +527,18 @@ typedef struct rb_object_cells
 	uint32_t span[3];
 } rb_object_cells;
 
+/* Returns the first cell and the extent of an object's range of cells. */
 static inline rb_object_cells
-count_cells_of_range(const rb_grid_cells *g, const rb_range *r)
+cells_of_object_range(const rb_grid_cells *g, const rb_range *r)
 {
 	return (rb_object_cells){rb_grid_number(&g->grid, r->c0[0], r->c0[1], r->c0[2]),
 							 {r->c1[0] - r->c0[0], r->c1[1] - r->c0[1], r->c1[2] - r->c0[2]}};
 }
 
+/*
+ * Packs an object's first cell and extent into a word for the second pass, or returns FAR if it has
+ * too many.
+ */
 static inline uint32_t
 pack_object_cells(rb_object_cells p)
 {
@@ -543,6 +548,7 @@ pack_object_cells(rb_object_cells p)
 		   p.span[2] << (RB_CELL_BITS + 6);
 }
 
+/* Unpacks the first cell and extent of an object; the word must not be FAR. */
 static inline rb_object_cells
 unpack_object_cells(uint32_t word)
 {
@@ -572,7 +578,7 @@ count_objects_of_cells(rb_cpu *c, const rb_set *o, rb_list list, const rb_grid_c
 		done += box.n;
 		for (uint32_t j = 0; j < box.n; j++)
 		{
-			rb_object_cells p = count_cells_of_range(g, &range[j]);
+			rb_object_cells p = cells_of_object_range(g, &range[j]);
 
 			place[i + j] = pack_object_cells(p);
 			if ((p.span[0] | p.span[1] | p.span[2]) == 0) /* one cell, the usual case */
@@ -630,7 +636,7 @@ fill_cells_with_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_grid_
 
 			rb_batch_load(c, o, &list.entry[i], 0, 1, &box);
 			cell_ranges_of_batch(c, g, &box, &range);
-			p = count_cells_of_range(g, &range);
+			p = cells_of_object_range(g, &range);
 		}
 		for (uint32_t z = 0; z <= p.span[2]; z++)
 			for (uint32_t y = 0; y <= p.span[1]; y++)

@@ -80,6 +80,9 @@ typedef struct rb_sample_join
 
 /* ---- boxes ---- */
 
+/*
+ * Replaces an infinite end of a sample box, the result of growing it, by the nearest finite double.
+ */
 static double
 clamp_to_finite(double x)
 {
@@ -130,6 +133,7 @@ collect_spread_sample_rows(rb_sample_join *l, int k)
 	return status;
 }
 
+/* Returns the sampled box, as it was before growing, of a part of the sample join. */
 static const double *
 sample_part_box(const rb_sample_join *l, int k, uint32_t part)
 {
@@ -526,6 +530,7 @@ partition_events(rb_event *event, uint32_t n, double at, uint32_t *equal, uint32
 	*behind = high;
 }
 
+/* Returns the median of three event locations, the pivot of the search for a balanced cut. */
 static double
 median_of_three_events(double a, double b, double c)
 {

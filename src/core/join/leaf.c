@@ -249,6 +249,9 @@ fill_leaf_tile(rb_tile *tile, const rb_leaf *w, const rb_set *o, rb_list list, d
 	tile->has_small = tile->has_slabs = tile->has_faces = false;
 }
 
+/*
+ * Prepares the triangles of a tile in float coordinates relative to its frame, unless that is done.
+ */
 static void
 prepare_float_faces_of_tile(rb_tile *tile, const rb_leaf *w, const rb_set *o)
 {
@@ -257,6 +260,7 @@ prepare_float_faces_of_tile(rb_tile *tile, const rb_leaf *w, const rb_set *o)
 	tile->has_small = true;
 }
 
+/* Computes the k-DOPs of a tile's triangles from their float coordinates, unless that is done. */
 static void
 prepare_kdops_of_tile(rb_tile *tile, const rb_leaf *w, const rb_set *o)
 {
@@ -296,8 +300,9 @@ init_known_of_tile(const rb_leaf *w, rb_tile *tile, const rb_set *o, rb_result_s
 
 /* ---- fine grid ---- */
 
+/* Returns how many cells of the leaf's fine grid a box enters. */
 static inline uint64_t
-cells_of_fine_range(const rb_range *r)
+count_cells_of_fine_range(const rb_range *r)
 {
 	return (uint64_t) (r->c1[0] - r->c0[0] + 1) * (r->c1[1] - r->c0[1] + 1) *
 		   (r->c1[2] - r->c0[2] + 1);
@@ -321,7 +326,7 @@ count_fine_grid_cells(rb_tile_grid *to, const rb_kernel *kernel, const rb_tile *
 	{
 		const rb_range r = to->range[i];
 
-		total += cells_of_fine_range(&r);
+		total += count_cells_of_fine_range(&r);
 		if (total > MAX_INCIDENCES)
 			break;
 		for (uint32_t z = r.c0[2]; z <= r.c1[2]; z++)
@@ -642,8 +647,9 @@ typedef struct rb_sweep
 	uint32_t reach[BUCKETS];     /* first row that ends in this bucket or later */
 } rb_sweep;
 
+/* Returns the bucket along the sweep axis that contains the coordinate x. */
 static inline uint32_t
-bucket_of_tile_row(const rb_sweep *sweep, double x)
+bucket_of_coordinate(const rb_sweep *sweep, double x)
 {
 	return rb_grid_cell(&sweep->grid, sweep->axis, x);
 }
@@ -722,8 +728,8 @@ sort_rows_of_fine_cell(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile,
 	for (uint32_t j = 0; j < n; j++)
 	{
 		uint32_t local = entry[j] & RB_INDEX_MASK;
-		uint32_t b = bucket_of_tile_row(sweep, tile->lo[local][sweep->axis]);
-		uint32_t e = bucket_of_tile_row(sweep, tile->hi[local][sweep->axis]);
+		uint32_t b = bucket_of_coordinate(sweep, tile->lo[local][sweep->axis]);
+		uint32_t e = bucket_of_coordinate(sweep, tile->hi[local][sweep->axis]);
 
 		sweep->start[b]++;
 		furthest[b] = e > furthest[b] ? e : furthest[b];
@@ -739,7 +745,7 @@ sort_rows_of_fine_cell(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile,
 		uint32_t local = entry[j] & RB_INDEX_MASK;
 
 		set_row_of_tile(rows,
-						--sweep->start[bucket_of_tile_row(sweep, tile->lo[local][sweep->axis])],
+						--sweep->start[bucket_of_coordinate(sweep, tile->lo[local][sweep->axis])],
 						tile, entry[j]);
 	}
 	for (uint32_t b = 0, from = 0; b < BUCKETS; b++)
@@ -781,8 +787,8 @@ join_cell_of_fine_grid(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr
 			continue;
 		if (sorted)
 		{
-			first = sweep->reach[bucket_of_tile_row(sweep, red->lo[local][sweep->axis])];
-			end = sweep->start[bucket_of_tile_row(sweep, red->hi[local][sweep->axis]) + 1];
+			first = sweep->reach[bucket_of_coordinate(sweep, red->lo[local][sweep->axis])];
+			end = sweep->start[bucket_of_coordinate(sweep, red->hi[local][sweep->axis]) + 1];
 		}
 		if (same) /* each unordered pair is tested at the row that comes first */
 			first = i + 1;

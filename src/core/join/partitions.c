@@ -277,6 +277,7 @@ weigh_sampled_parts(rb_cutting *k)
 
 /* ---- cuts ---- */
 
+/* Swaps two sampled parts, to move those below a cut to the front. */
 static void
 swap_sampled_parts(rb_sample_part *p, rb_sample_part *q)
 {

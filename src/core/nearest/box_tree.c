@@ -133,6 +133,10 @@ sort_parts_by_center(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	rb_group_wait(me);
 }
 
+/*
+ * Sorts all parts of a large tree; the only element of a loop, so that it may spawn tasks for
+ * halves.
+ */
 static void
 sort_all_parts_by_center(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -253,6 +257,7 @@ fill_inner_boxes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* ---- identical parts ---- */
 
+/* Returns the rank by id of the part's row, which decides among rows at the same distance. */
 static uint32_t
 rank_of_part(const rb_tree *tree, uint32_t part)
 {
@@ -261,6 +266,7 @@ rank_of_part(const rb_tree *tree, uint32_t part)
 	return tree->rank != NULL ? tree->rank[row] : row;
 }
 
+/* Orders identical parts by the ranks of their rows, so that the lowest ones are kept. */
 static int
 by_rank_of_part(const void *a, const void *b, const void *tree)
 {

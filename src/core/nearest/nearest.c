@@ -66,6 +66,7 @@ do_ids_ascend(const rb_set *set)
 	return good;
 }
 
+/* Returns the radix sort key of a row's id, by which rows are ranked. */
 static uint64_t
 rank_key_of_row(const void *row, const void *set)
 {
@@ -126,6 +127,7 @@ typedef struct rb_best
 	uint32_t *place; /* position of each blue row in the heap, from 1; 0 if absent */
 } rb_best;
 
+/* Returns true if the heap holds k candidates, so that new ones must be better than the worst. */
 static inline bool
 rb_best_full(const rb_best *b)
 {
@@ -152,6 +154,7 @@ rb_best_init(rb_best *b, rb_distance_state *asker, uint32_t k)
 	return RB_OK;
 }
 
+/* Frees the heap and the positions of blue rows in it. */
 static void
 rb_best_free(rb_best *b)
 {
@@ -159,12 +162,14 @@ rb_best_free(rb_best *b)
 	RB_FREE(b->asker->ctx->memory, b->place);
 }
 
+/* Returns where the heap position of a candidate's blue row is stored: from 1, or 0 if absent. */
 static uint32_t *
 position_in_heap(const rb_best *b, const rb_candidate *c)
 {
 	return &b->place[rb_row_of(b->asker->blue, c->blue)];
 }
 
+/* Writes a candidate to index `at` of the heap, and notes the position of its row. */
 static void
 write_candidate_to_heap(rb_best *b, uint32_t at, const rb_candidate *c)
 {
@@ -263,6 +268,7 @@ rb_best_sort(rb_best *b)
 	}
 }
 
+/* Empties the heap before the next red row, and removes the positions of its rows. */
 static void
 rb_best_clear(rb_best *b)
 {
@@ -343,6 +349,10 @@ least_useless_rank(const knn_worker *w)
 	return w->touching && rb_best_full(&w->best) ? w->best.heap[0].rank : UINT32_MAX;
 }
 
+/*
+ * Returns true if no pair of parts in two boxes is nearer than the worst candidate, by exact
+ * arithmetic.
+ */
 static bool
 is_box_beyond_worst(void *arg, const double lo[2][3], const double hi[2][3])
 {
@@ -420,6 +430,7 @@ offer_part_to_red_row(const nearest *a, knn_worker *w, uint32_t first, uint32_t 
 	return status;
 }
 
+/* Sends the batch of pairs and distances of one thread to the sink, and empties it. */
 static rb_status
 send_neighbors(const nearest *a, knn_worker *w)
 {
@@ -467,6 +478,7 @@ write_best_rows(const nearest *a, knn_worker *w, uint32_t row)
 	return status;
 }
 
+/* Returns true if two red parts have the same coordinates, so that they have the same neighbors. */
 static bool
 are_red_parts_equal(const rb_set *set, uint32_t a, uint32_t b)
 {

@@ -54,6 +54,7 @@ typedef struct grouping
 	uint32_t *face_of; /* faces of the moved parts, or NULL if there are none */
 } grouping;
 
+/* Returns the object of a part: the number of its row's id in the object column. */
 static inline uint32_t
 object_of_grouped_part(const grouping *g, uint32_t part)
 {
@@ -125,6 +126,7 @@ keep_first_ids_of_objects(grouping *g)
 	g->b->nrows = k;
 }
 
+/* Replaces an array of the builder by the one that grouping has made, and frees the old one. */
 static void
 replace_builder_array(rb_memory *memory, void **old, void **made)
 {
@@ -168,6 +170,7 @@ group_parts_of_objects(grouping *g, rb_error *error)
 
 /* ---- rows of rejected objects ---- */
 
+/* Returns true if the row was refused because of its missing id, so that it rejects no object. */
 static bool
 is_refused_without_id(const rb_refusal *r)
 {

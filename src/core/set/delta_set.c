@@ -34,6 +34,10 @@ typedef struct cut_search
 	bool rows; /* true to search for a row, false for a part */
 } cut_search;
 
+/*
+ * Returns true if a cut of the delta set begins at the sought row or part or before it, for a
+ * binary search.
+ */
 static bool
 does_cut_begin_by(size_t cut, const void *arg)
 {
@@ -51,6 +55,7 @@ find_cut_of_row_or_part(const rb_view *view, uint64_t at, bool rows)
 	return (uint32_t) rb_lower_bound(1, view->ncuts, does_cut_begin_by, &search) - 1;
 }
 
+/* Returns the set from which a cut comes: the new rows or the cached set. */
 static inline const rb_set *
 source_set_of_cut(const rb_view *view, const rb_cut *cut)
 {
@@ -334,6 +339,10 @@ rb_set_materialize_ids(rb_context *ctx, const rb_set *set)
 
 /* ---- distinct ids ---- */
 
+/*
+ * Returns the id of a row of the cached set or of the new rows, whether ids are stored or
+ * consecutive.
+ */
 static inline int64_t
 id_of_source_row(const rb_set *set, uint32_t row)
 {
@@ -346,6 +355,7 @@ typedef struct id_search
 	int64_t id;
 } id_search;
 
+/* Returns true if the row's id is less than the sought one, for a binary search. */
 static bool
 is_source_id_smaller(size_t row, const void *arg)
 {

@@ -59,6 +59,7 @@ typedef struct flatness_interval
 	rb_interval limit; /* n^2 t^2 N^2 */
 } flatness_interval;
 
+/* Computes intervals of the offset of a corner from corner 0 of the face. */
 static void
 interval_offset_of_corner(const rb_polygon_face *f, uint32_t corner, rb_interval *v)
 {
@@ -159,6 +160,7 @@ typedef struct flatness_exact
 	rb_number limit;
 } flatness_exact;
 
+/* Computes the exact offset of a corner from corner 0 of the face. */
 static void
 exact_offset_of_corner(const rb_polygon_face *f, uint32_t corner, rb_number *v)
 {
@@ -483,6 +485,7 @@ choose_projection_plane(rb_polygon_face *f, rb_areas *areas)
 
 /* ---- faces that need no triangulation ---- */
 
+/* Appends the coordinates of a corner to a triangle of the builder, and returns the end. */
 static double *
 append_face_corner(const rb_polygon_face *f, double *to, uint32_t i)
 {

@@ -181,6 +181,9 @@ make_vertices_of_corners(rb_polygon_face *f)
 
 /* ---- the triangulation ---- */
 
+/*
+ * Returns true if vertex d is inside the circle through a, b and c, in the projection of the face.
+ */
 static inline bool
 is_vertex_in_circle(const rb_polygon_face *f, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
@@ -746,6 +749,7 @@ is_ring_in_ring(const rb_polygon_face *f, uint32_t inner, uint32_t outer)
 	return true;
 }
 
+/* Classifies how two holes of a face overlap, for the error message. */
 static rb_hole_overlap
 overlap_of_holes(const rb_polygon_face *f, uint32_t hole, uint32_t other)
 {

@@ -151,6 +151,7 @@ rb_set_holders(const rb_set *set)
 	return rb_acquire(&set->owner->holders);
 }
 
+/* Frees an array that the owner of a set has allocated, which the set declares constant. */
 static void
 free_set_array(rb_memory *memory, const void *array)
 {
@@ -255,6 +256,7 @@ typedef struct numbering
 #define RB_HASH_EQUAL(t, slot, id) ((t)->ids[(t)->first[slot]] == (id))
 #include "core/base/hash.h"
 
+/* Returns true if a stop was requested while ids are numbered; checks only at some rows. */
 static inline bool
 is_numbering_stopped(const numbering *t, uint32_t row)
 {

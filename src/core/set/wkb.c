@@ -100,6 +100,7 @@ rb_geometry_type_name(uint32_t type)
 
 /* ---- numbers ---- */
 
+/* Returns the number of bytes of the geometry that are not read yet. */
 static inline size_t
 geometry_bytes_left(const reader *r)
 {
@@ -396,6 +397,10 @@ append_line_to_box(reader *r, uint32_t type, point_list points, int n)
 	return RB_GEOMETRY_OK;
 }
 
+/*
+ * Appends the box of a line with Z to a builder of three-dimensional boxes, or refuses one without
+ * Z.
+ */
 static rb_geometry_fault
 append_line_to_box3(reader *r, uint32_t type, uint32_t nrings, point_list points)
 {
@@ -403,6 +408,9 @@ append_line_to_box3(reader *r, uint32_t type, uint32_t nrings, point_list points
 	return r->has_z ? append_line_to_box(r, type, points, 3) : RB_GEOMETRY_NO_Z;
 }
 
+/*
+ * Appends the box of a line without Z to a builder of two-dimensional boxes, or refuses one with Z.
+ */
 static rb_geometry_fault
 append_line_to_box2(reader *r, uint32_t type, uint32_t nrings, point_list points)
 {
@@ -443,6 +451,7 @@ static const leaf_reader appenders[RB_KINDS] = {
 
 /* ---- the tree ---- */
 
+/* Returns true if geometries of the type contain geometries, as collections and surfaces do. */
 static inline bool
 is_collection_type(uint32_t type)
 {

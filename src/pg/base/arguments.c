@@ -72,6 +72,7 @@ rb_argument(const rb_arguments *a, const char *name)
 
 /* ---- values ---- */
 
+/* Raises the ERROR that an argument of a function must not be null. */
 pg_noreturn static void
 refuse_null_argument(const char *function, const char *argument)
 {
@@ -330,6 +331,7 @@ text_of_relation_kind(char relkind)
 	}
 }
 
+/* Raises the ERROR that the relation of a regclass argument was dropped. */
 pg_noreturn static void
 raise_missing_relation(Oid relid, const char *function, const char *argument)
 {

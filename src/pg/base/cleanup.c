@@ -109,6 +109,7 @@ start_idle_memory_timeout(bool restart)
 		enable_timeout_after(idle_timeout, RB_IDLE_MS);
 }
 
+/* Starts the timeout for idle memory at the end of a transaction, unless it is active. */
 static void
 watch_idle_at_transaction_end(XactEvent event, void *arg)
 {
@@ -116,6 +117,7 @@ watch_idle_at_transaction_end(XactEvent event, void *arg)
 		start_idle_memory_timeout(false);
 }
 
+/* Starts the timeout for idle memory when a subtransaction aborts, unless it is active. */
 static void
 watch_idle_at_sub_end(SubXactEvent event, SubTransactionId sub, SubTransactionId parent, void *arg)
 {

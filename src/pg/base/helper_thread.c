@@ -53,6 +53,7 @@ run_helper_work(void *arg)
 	return NULL;
 }
 
+/* Asks the work on the helper thread to stop, without waiting for its end. */
 static void
 stop_helper_work(rb_helper *a)
 {

@@ -130,6 +130,7 @@ static const setting settings[] = {
 
 /* ---- the list of devices ---- */
 
+/* Returns true if the setting is a string: the list of devices, the only one. */
 static bool
 is_text_setting(const setting *s)
 {
@@ -218,6 +219,7 @@ assign_device_list(const char *value, void *extra)
 
 /* ---- values set before the settings were defined ---- */
 
+/* Returns true if an enum setting has a choice of that name, in any case of letters. */
 static bool
 is_setting_choice(const setting *s, const char *value)
 {

@@ -158,6 +158,7 @@ rb_aggregate_run_to_end(rb_cursor *rows, const rb_job *job)
 
 /* ---- counts and matched rows ---- */
 
+/* Returns the count of a row, or 1 if it is a matched row. */
 static uint64
 result_of_row(const rb_cursor *rows, uint32 row)
 {
@@ -281,6 +282,10 @@ slice_of_set(const rb_set *set, uint32 from, uint32 to)
 	return slice;
 }
 
+/*
+ * Returns the bytes that grouping takes per pair; more if pairs of parts are made unique pairs of
+ * rows.
+ */
 static uint64
 bytes_of_grouped_pair(const rb_cursor *rows)
 {
@@ -500,6 +505,7 @@ reserve_id_array(rb_cursor *rows, uint64 n, int64 id)
 	rows->room = room;
 }
 
+/* Returns the elements of the bigint array under construction. */
 static int64 *
 ids_of_id_array(const rb_cursor *rows)
 {
@@ -608,6 +614,10 @@ rb_groups_more(rb_cursor *rows)
 	return true;
 }
 
+/*
+ * Returns the next row with the array of its partners; joins the next slice of rows when one is
+ * used up.
+ */
 static bool
 next_grouped_pairs(rb_cursor *rows, Datum *values)
 {

@@ -197,6 +197,9 @@ reason_of_solid_fault(const rb_solid_report *report, bool *null)
 	return *null ? (Datum) 0 : CStringGetTextDatum(reason);
 }
 
+/*
+ * Returns one coordinate of the fault in a validity report, or null if the fault has no location.
+ */
 static Datum
 coordinate_of_solid_fault(const rb_solid_report *report, int axis, bool *null)
 {

@@ -26,6 +26,7 @@
 
 #define RB_WAIT_MS 20
 
+/* Closes an execution that its caller has not closed, when its memory context ends. */
 static void
 close_run_at_end(void *run)
 {
@@ -266,6 +267,10 @@ next_block_of_refused_rows(rb_join_run *run, rb_block *block)
 
 /* ---- remote sides ---- */
 
+/*
+ * Returns the identity of the active snapshot, to detect that a side cannot be read again as it
+ * was.
+ */
 static rb_moment
 moment_of_active_snapshot(void)
 {
@@ -274,6 +279,7 @@ moment_of_active_snapshot(void)
 	return (rb_moment){snapshot->xmin, snapshot->xmax, snapshot->xcnt, snapshot->curcid};
 }
 
+/* Returns true if the worker holds neither side of the execution. */
 static bool
 are_sides_in_this_process(const rb_join_run *run)
 {

@@ -81,6 +81,7 @@ rb_write_point(rb_writer *w, const double *at)
 	}
 }
 
+/* Rounds x down to a finite float, for the lower end of the box that a geometry stores. */
 static float
 round_to_float_below(double x)
 {
@@ -89,6 +90,7 @@ round_to_float_below(double x)
 	return (double) f > x ? nextafterf(f, -FLT_MAX) : f;
 }
 
+/* Rounds x up to a finite float, for the upper end of the box that a geometry stores. */
 static float
 round_to_float_above(double x)
 {
@@ -121,6 +123,7 @@ rb_write_end(rb_writer *w)
 
 /* ---- intersections ---- */
 
+/* Writes the points of a line or ring as serialized coordinates, and extends the box by them. */
 static void
 write_geometry_points(rb_writer *w, const double *corners, uint32 from, uint32 to)
 {
@@ -128,6 +131,7 @@ write_geometry_points(rb_writer *w, const double *corners, uint32 from, uint32 t
 		rb_write_point(w, corners + 3 * (Size) i);
 }
 
+/* Writes line i of the intersection as a serialized LINESTRING. */
 static void
 write_geometry_line(rb_writer *w, const rb_intersection *s, uint32 i)
 {

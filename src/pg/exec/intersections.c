@@ -66,6 +66,7 @@ typedef struct rb_shaping
 } rb_shaping;
 
 
+/* Stops the helper thread that intersects parts, before the execution and its sets are closed. */
 static void
 stop_intersection_work(void *arg)
 {
@@ -204,12 +205,17 @@ make_spans_of_line(rb_shaping *s)
 						 s->to - s->from, &s->line);
 }
 
+/* Intersects the current pair of rows, as work of the helper thread. */
 static rb_status
 intersect_pairs_as_work(void *arg)
 {
 	return intersect_current_pairs(arg);
 }
 
+/*
+ * Intersects the current pair of rows and computes its intervals on the line, as work of the helper
+ * thread.
+ */
 static rb_status
 make_shape_and_spans_of_pair(void *arg)
 {
@@ -306,6 +312,7 @@ next_shape_of_part_pair(rb_cursor *rows, Datum *values)
 
 /* ---- rows with several parts ---- */
 
+/* Returns the row of a part; each part is a row of its own unless the set groups parts. */
 static uint32
 row_of_intersected_part(const rb_set *set, uint32 part)
 {
@@ -323,6 +330,10 @@ by_blue_part_of_pair(const void *a, const void *b, const void *arg)
 	return (p->red > q->red) - (p->red < q->red);
 }
 
+/*
+ * Sorts the pairs of a red row by blue part, as work of the helper thread, so that those of one
+ * blue row are adjacent.
+ */
 static rb_status
 sort_pairs_by_blue_part(void *arg)
 {

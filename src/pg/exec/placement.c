@@ -41,6 +41,7 @@ expect_parts_before_reading(const rb_source *source)
 	return (double) RelationGetNumberOfBlocks(source->rel) * BLCKSZ / RB_BYTES_PER_PART;
 }
 
+/* Raises the ERROR that a join requires a device and none is usable, with the reason. */
 pg_noreturn static void
 raise_no_device_for_join(const char *function, const char *text)
 {

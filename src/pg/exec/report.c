@@ -170,6 +170,7 @@ add_devices_to_report(rb_report *report, const rb_stats *stats)
 								   stats->note));
 }
 
+/* Adds the line of a stage of the join, which may be left out of the report. */
 static void
 add_stage_to_report(rb_report *report, const rb_stats *stats, rb_stage stage, const char *detail)
 {
@@ -373,6 +374,7 @@ rb_reasons_add(rb_reasons *r, const char *name, uint64 n)
 	r->sum += n;
 }
 
+/* Orders reasons in a report from frequent to rare, and equally frequent ones by name. */
 static int
 by_count_of_reason(const void *a, const void *b)
 {

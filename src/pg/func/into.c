@@ -170,6 +170,10 @@ shutdown_inserter(DestReceiver *self)
 		ExecDropSingleTupleTableSlot(w->slots[i]);
 }
 
+/*
+ * Does nothing; the memory context frees the inserting receiver. A DestReceiver must have this
+ * callback.
+ */
 static void
 destroy_inserter(DestReceiver *self)
 {
@@ -207,6 +211,10 @@ rb_is_plain_table(Relation rel)
 		   (constraints == NULL || constraints->num_check == 0);
 }
 
+/*
+ * Returns true if the target takes the query's rows as they are, in batches of heap_multi_insert;
+ * otherwise the function runs an INSERT.
+ */
 static bool
 can_multi_insert(Relation target, TupleDesc query)
 {

@@ -91,6 +91,7 @@ read_tiling_numbers(tiling *t, const rb_arguments *a)
 				 "The number of dimensions must be 2 for joins in the plane or 3 for joins in space.")));
 }
 
+/* Returns true if both column names are equal or both are missing. */
 static bool
 are_names_equal_or_null(const char *a, const char *b)
 {
@@ -164,6 +165,7 @@ read_tiling_arguments(tiling *t, const NullableDatum *args)
 
 /* ---- samples ---- */
 
+/* Returns how many rows to sample for the wanted number of tiles, within the memory limit. */
 static size_t
 wanted_rows_of_tile_sample(const tiling *t)
 {
@@ -230,6 +232,7 @@ read_samples_for_tiles(tiling *t)
 
 /* ---- tiles ---- */
 
+/* Computes tiles of equal cost from the samples of both sides, as work of the helper thread. */
 static rb_status
 compute_tiles_of_samples(void *arg)
 {

@@ -288,6 +288,7 @@ next_stored_block(rb_scan *scan)
 	return n > 0;
 }
 
+/* Drops the stored rows of the scan, if any, since it will join again or ends. */
 static void
 drop_tuplestore_of_scan(rb_scan *scan)
 {
@@ -449,6 +450,7 @@ collect_params_of_arguments(Node *node, void *arg)
 	return expression_tree_walker(node, collect_params_of_arguments, arg);
 }
 
+/* Returns the executor parameters on which the arguments depend, also within subplans. */
 static Bitmapset *
 params_of_arguments(List *expressions, const EState *estate)
 {
@@ -546,6 +548,7 @@ leave_shared_ring(rb_scan *scan)
 	scan->share = NULL;
 }
 
+/* Returns the size of the ring through which the leader passes pairs to parallel workers. */
 static Size
 estimate_shared_ring(CustomScanState *node, ParallelContext *pcxt)
 {
@@ -581,6 +584,7 @@ initialize_shared_ring(CustomScanState *node, ParallelContext *pcxt, void *coord
 	fill_shared_ring(scan, coordinate);
 }
 
+/* Fills the ring again before a rescan of a parallel plan. */
 static void
 reinitialize_shared_ring(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
 {
@@ -588,6 +592,7 @@ reinitialize_shared_ring(CustomScanState *node, ParallelContext *pcxt, void *coo
 		fill_shared_ring((rb_scan *) node, coordinate);
 }
 
+/* Attaches a parallel worker, which does not join itself, to the leader's ring. */
 static void
 attach_worker_to_ring(CustomScanState *node, shm_toc *toc, void *coordinate)
 {

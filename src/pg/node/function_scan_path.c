@@ -262,6 +262,7 @@ static Plan *plan_aggregate_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath 
 static const CustomPathMethods aggregate_path_methods = {.CustomName = "redblue answer",
 														 .PlanCustomPath = plan_aggregate_scan};
 
+/* Returns the methods of the aggregate scan for a result, which name it in EXPLAIN. */
 static const CustomScanMethods *
 scan_methods_of_result(rb_result result)
 {

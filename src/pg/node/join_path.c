@@ -426,6 +426,7 @@ name_expressions_as_columns(Node *node, void *columns)
 	return expression_tree_mutator(node, name_expressions_as_columns, columns);
 }
 
+/* Returns the cost of evaluating a join clause once, by which the clauses are sorted. */
 static Cost
 cost_of_join_clause(PlannerInfo *root, RestrictInfo *clause)
 {

@@ -87,6 +87,7 @@ rb_spool_append(rb_spool *s, const void *bytes, Size length)
 	s->end += sizeof(uint32) + length;
 }
 
+/* Reads n bytes of a spilled row from the current position of the temporary file. */
 static void
 read_spool_bytes(rb_spool *s, void *to, Size n)
 {

@@ -78,6 +78,7 @@ note_join_statistics(rb_geometry_join *j)
 	j->joins++;
 }
 
+/* Returns true if a join of two sets is open, in this process or in the worker. */
 static bool
 is_join_running(const rb_geometry_join *j)
 {
@@ -405,6 +406,7 @@ rescan_join_node(CustomScanState *node)
 
 /* ---- rows ---- */
 
+/* Returns true if some pair of the outer row has passed all join clauses. */
 static inline bool
 is_outer_row_matched(const rb_geometry_join *j, uint64 row)
 {
@@ -423,6 +425,7 @@ load_input_row_into_slot(rb_geometry_join *j, rb_join_input *in, uint64 row)
 	in->at = (int64) row;
 }
 
+/* Sets the columns of one input in the scan slot to null, as for a row without a partner. */
 static void
 clear_columns_of_input(rb_geometry_join *j, rb_join_input *in)
 {
@@ -771,6 +774,7 @@ exec_join_count(CustomScanState *node)
 	return node->ss.ps.ps_ProjInfo != NULL ? ExecProject(node->ss.ps.ps_ProjInfo) : scan;
 }
 
+/* Ends the counting node, and with it the join whose rows it counts. */
 static void
 end_join_count(CustomScanState *node)
 {
@@ -797,6 +801,7 @@ static const CustomExecMethods count_exec_methods = {.CustomName = RB_JOIN_COUNT
 													 .EndCustomScan = end_join_count,
 													 .ReScanCustomScan = rescan_join_count};
 
+/* Creates the executor state of the node that counts the rows of a join without forming them. */
 static Node *
 create_join_count_state(CustomScan *plan)
 {

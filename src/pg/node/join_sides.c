@@ -16,6 +16,9 @@
 
 #include "utils/lsyscache.h"
 
+/*
+ * Saves a copy of the first geometry that could not be decoded, and its row, for the error message.
+ */
 static void
 save_faulty_geometry(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_place *place)
 {

@@ -71,6 +71,7 @@ rb_pair_queue_init(rb_pair_queue *share)
 
 /* ---- producer: the pump thread, which calls no PostgreSQL function ---- */
 
+/* Returns true if the leader no longer needs the pairs that the pump thread writes. */
 static bool
 is_pump_stopped(const rb_pump *pump)
 {
@@ -109,6 +110,10 @@ copy_pairs_to_ring_slot(rb_pump *pump, const rb_block *block, size_t from, uint6
 	return true;
 }
 
+/*
+ * Writes a block of pairs to as many slots of the ring as it needs. Returns false if the pump was
+ * stopped.
+ */
 static bool
 write_block_to_ring(rb_pump *pump, const rb_block *block, uint64 *blocks)
 {
@@ -145,6 +150,7 @@ run_pump_thread(void *arg)
 
 /* ---- start and stop of the pump, in the leader's main thread ---- */
 
+/* Stops the pump thread before its execution closes or its memory context is reset. */
 static void
 stop_pump_at_end(void *pump)
 {

@@ -709,6 +709,7 @@ expect_pairs_of_tables(const rb_join *join, double distance, rb_memory *memory, 
 
 /* ---- core memory, freed with a memory context ---- */
 
+/* Frees the core memory of an estimate when its memory context is deleted. */
 static void
 destroy_estimate_memory(void *memory)
 {

@@ -34,6 +34,7 @@ static const struct
 			 {"box2d", 65, "postgis", RB_SHAPE_BOX2D},
 			 {"cube", -1, "cube", RB_SHAPE_CUBE}};
 
+/* Returns true if a box type belongs to the named extension, whatever its schema. */
 static bool
 is_type_of_extension(Oid type, const char *extension)
 {

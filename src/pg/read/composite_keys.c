@@ -37,6 +37,10 @@ rb_keys_create(const char *names, bool objects)
 
 /* ---- columns of the key ---- */
 
+/*
+ * Returns the name of the argument that lists the key columns, for error messages: "red_key",
+ * "blue_object".
+ */
 static const char *
 key_argument_name(const rb_keys *keys, const rb_source *source)
 {

@@ -178,6 +178,7 @@ cut_table_into_pieces(rb_reading *reading, BlockNumber nblocks, BlockNumber toas
 												 (nblocks % reading->piece_blocks > 0);
 }
 
+/* Returns the first page of a piece; pieces that are slices share a page. */
 static BlockNumber
 first_block_of_piece(const rb_reading *reading, uint32 piece)
 {
@@ -298,6 +299,7 @@ send_rows_when_full(rb_heap *heap)
 	return true;
 }
 
+/* Returns a column name from shared memory, or NULL if it is empty, as a source represents it. */
 static const char *
 name_or_null(const NameData *name)
 {
@@ -696,8 +698,9 @@ charge_memory_of_readers(rb_memory *memory, int workers, Size worker)
 
 /* ---- shared memory of all processes ---- */
 
+/* Copies a column name, which may be NULL, to shared memory for the parallel readers. */
 static void
-name_or_empty(NameData *to, const char *name)
+copy_name_or_empty(NameData *to, const char *name)
 {
 	namestrcpy(to, name == NULL ? "" : name);
 }
@@ -729,9 +732,9 @@ read_table_in_parallel(const rb_source *source, const rb_reading *plan, rb_heap 
 	namestrcpy(&reading->side, source->side);
 	reading->kind = source->kind;
 	reading->relid = source->heap;
-	name_or_empty(&reading->id_name, source->id_name);
-	name_or_empty(&reading->geom_name, source->geom_name);
-	name_or_empty(&reading->object_name, source->object_name);
+	copy_name_or_empty(&reading->id_name, source->id_name);
+	copy_name_or_empty(&reading->geom_name, source->geom_name);
+	copy_name_or_empty(&reading->object_name, source->object_name);
 	reading->face_tolerance = source->face_tolerance;
 	reading->tile = builder->tile;
 	reading->distance = builder->distance;

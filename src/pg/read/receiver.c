@@ -648,11 +648,16 @@ rb_receiver_tally(const rb_receiver *r, rb_row_tally *tally)
 	tally->skipped += r->builder->skipped;
 }
 
+/* Does nothing; a DestReceiver must have this callback. */
 static void
 shutdown_row_receiver(DestReceiver *self)
 {
 }
 
+/*
+ * Does nothing, since the memory context frees the receiver; a DestReceiver must have this
+ * callback.
+ */
 static void
 destroy_row_receiver(DestReceiver *self)
 {

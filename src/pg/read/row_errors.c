@@ -106,6 +106,7 @@ leave_out_invalid_row(rb_receiver *r, int64 id, rb_geometry_fault fault,
 	return true;
 }
 
+/* Returns the name of a column of the row that is read. */
 static const char *
 name_of_row_column(const rb_receiver *r, rb_column column)
 {
@@ -336,6 +337,7 @@ comma_and_current_row(const rb_receiver *r, int64 id)
 								   : comma_and_earlier_id(r, id);
 }
 
+/* Returns the name of a geometry type or of Box3D as PostGIS writes it in its errors. */
 static const char *
 name_of_refused_type(uint32 type)
 {
@@ -377,6 +379,10 @@ rb_space_check_srid(rb_receiver *r, int32 srid, uint32 type, int64 id)
 	return true;
 }
 
+/*
+ * Describes where a side's number of dimensions comes from, its columns or a row, for an error
+ * detail.
+ */
 static char *
 text_of_row_dimensions(const char *side, bool of_columns, const char *id, int dims)
 {

@@ -108,6 +108,7 @@ struct rb_cache_lookup
 
 /* ---- sides that are not cached ---- */
 
+/* Returns what is known about the last attempt of this session to cache a side, or NULL. */
 static side_seen *
 find_outcome_of_side(const side_key *key)
 {
@@ -117,6 +118,7 @@ find_outcome_of_side(const side_key *key)
 	return NULL;
 }
 
+/* Forgets why a side was not cached, because it is now. */
 static void
 forget_outcome_of_side(const side_key *key)
 {
@@ -187,6 +189,7 @@ make_key_of_side(side_key *key, const rb_source *source, Relation rel, const rb_
 	key->face_tolerance = source->face_tolerance;
 }
 
+/* Returns true if the column was added with a default value that older rows do not store. */
 static bool
 is_column_of_missing_values(TupleDesc desc, rb_column column)
 {
@@ -223,6 +226,7 @@ find_reason_not_to_cache(const rb_source *source, Relation rel, const rb_columns
 	return rb_map_refusal(rel);
 }
 
+/* Copies the key of a side to the opaque bytes that the worker compares, padded with zeros. */
 static void
 set_key_bytes(char *bytes, const side_key *key)
 {
@@ -231,6 +235,7 @@ set_key_bytes(char *bytes, const side_key *key)
 	memcpy(bytes, key, sizeof *key);
 }
 
+/* Returns the key of a side that the worker has cached. */
 static side_key
 key_of_stored_side(const rb_stored *stored)
 {

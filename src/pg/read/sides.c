@@ -147,12 +147,14 @@ typedef struct filling
 #define BUFFERED_FRACTION 16
 #define MIN_BUFFERED_PARTS 1024 /* Minimum number of parts before rows are moved to a file */
 
+/* Returns the bytes that a part and its row take in the builder. */
 static uint64
 bytes_of_builder_part(const rb_builder *b)
 {
 	return (uint64) b->width * sizeof(double) + sizeof(int64) + (b->multi ? sizeof(uint32) : 0);
 }
 
+/* Returns true if only the changed pages of the side are read, and its other rows are cached. */
 static bool
 is_side_partly_cached(const rb_side_data *side)
 {
@@ -165,6 +167,7 @@ is_side_partly_cached(const rb_side_data *side)
  */
 #define ROUNDING (UINT64CONST(1) << 20)
 
+/* Returns the number of unused elements of a builder's array. */
 static uint64
 unused_capacity_of_builder(size_t cap, uint32 used)
 {
@@ -340,6 +343,7 @@ read_rows_of_source(const rb_source *source, filling *f, rb_space *space, Memory
 		rb_builder_trim(builder);
 }
 
+/* Raises the failure to build a set from a side's rows, or the interrupt that has stopped it. */
 static void
 raise_reading_failure(const rb_source *source, rb_status status, const rb_error *error)
 {

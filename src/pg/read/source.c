@@ -84,6 +84,7 @@ use_primary_key_as_id(rb_source *source, Relation rel)
 		source->id_name = pstrdup(NameStr(att->attname));
 }
 
+/* Returns true if a unique index guarantees that no two rows of the table have the same id. */
 static bool
 is_id_column_unique(const rb_source *source, Relation rel)
 {

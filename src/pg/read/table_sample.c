@@ -252,6 +252,7 @@ start_sampling_receiver(DestReceiver *self, int operation, TupleDesc desc)
 	r->rows->pub.rStartup(&r->rows->pub, operation, desc);
 }
 
+/* Does nothing, as shutdown and as destructor; a DestReceiver must have both callbacks. */
 static void
 end_sampling_receiver(DestReceiver *self)
 {

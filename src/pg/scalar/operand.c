@@ -142,6 +142,7 @@ drop_old_cached_operands(rb_pairwise *p)
 	}
 }
 
+/* Moves cached operand i to the front of the list, which is ordered by last use. */
 static void
 move_operand_to_front(rb_operand_cache *a, int i, rb_operand *o, uint32 hash)
 {
@@ -215,6 +216,7 @@ find_cached_operand(rb_pairwise *p, int side, struct varlena *value)
 	move_operand_to_front(a, i, o, hash);
 }
 
+/* Returns the detoasted bytes of an operand; detoasts a stored value only once. */
 static struct varlena *
 bytes_of_operand(rb_operand *o)
 {

@@ -102,6 +102,7 @@ find_row_box_with_reach(const rb_spill *s, rb_kind kind, const double *coords, u
 
 /* ---- a sample ---- */
 
+/* Returns how many rows of a side to sample to cut a tile, within the memory limit. */
 static uint32
 count_rows_to_sample(const rb_spill *s, const rb_chunks *rows)
 {
@@ -200,6 +201,7 @@ typedef struct tile_cutting
 	rb_kd_tile *tile;
 } tile_cutting;
 
+/* Computes the cuts of a tile from samples of its rows, as work of the helper thread. */
 static rb_status
 find_cuts_by_samples(void *arg)
 {
@@ -309,6 +311,7 @@ distribute_rows_to_tiles(rb_spill *s, const rb_spill_tile *from, int side, const
 	return s->cut.size <= most && status == RB_OK;
 }
 
+/* Frees one side's list of chunks, unless another list owns the array, and empties it. */
 static void
 free_chunk_list(rb_chunks *chunks)
 {
@@ -317,6 +320,7 @@ free_chunk_list(rb_chunks *chunks)
 	memset(chunks, 0, sizeof *chunks);
 }
 
+/* Returns the number of spilled parts of both sides in a tile. */
 static uint64
 count_tile_parts(const rb_spill_tile *tile)
 {

@@ -301,6 +301,7 @@ reserve_file_buffer(rb_context *ctx, void **block, size_t *have, size_t bytes)
 	return RB_OK;
 }
 
+/* Returns the file position of a chunk's ids, which follow its coordinates. */
 static int64
 file_position_of_ids(const rb_chunk *chunk, int width)
 {

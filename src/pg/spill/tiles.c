@@ -101,12 +101,14 @@ rb_spill_set(rb_spill *s, int side, const rb_set *set)
  * example because a single object is too large.
  */
 
+/* Estimates the memory that grouping the parts of a pile into objects needs. */
 static uint64
 bytes_to_group_pile(rb_kind kind, uint64 parts)
 {
 	return GROUPING_FACTOR * parts * (rb_kind_width(kind) + 2) * sizeof(double);
 }
 
+/* Raises the failure to load or write spilled rows, or the interrupt that has stopped it. */
 static void
 raise_spill_failure(const rb_spill *s, rb_status status, const rb_error *error)
 {
@@ -252,6 +254,7 @@ rb_spill_cut(rb_spill *s, const rb_kind *kind, int32 srid, const rb_box *within)
 	s->ends_cap = 0;
 }
 
+/* Returns the bytes that parts of one side take in memory once they are read back. */
 static uint64
 bytes_of_spilled_parts(const rb_spill *s, int side, uint32 parts)
 {
@@ -346,6 +349,7 @@ rb_spill_cut_again(rb_spill *s)
 	return true;
 }
 
+/* Adds the blocks that were read or written since the last report to PostgreSQL's statistics. */
 static void
 report_temp_blocks_of_file(uint64 bytes, int64 *counted, int64 *of_all)
 {

@@ -37,6 +37,7 @@ static struct
 	uint64 device_limit;
 } store = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Returns the time as a TimestampTz; callable from any thread, unlike GetCurrentTimestamp. */
 static int64
 current_time_as_timestamp(void)
 {
@@ -110,6 +111,7 @@ note_evicted_side(uint64 number)
 		store.gone[place] = number;
 }
 
+/* Removes a side from the evicted ones whose copies on devices are still to be freed. */
 static void
 forget_evicted_side(uint64 number)
 {

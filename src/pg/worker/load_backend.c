@@ -88,6 +88,10 @@ static struct
 	char text[256];
 } opening;
 
+/*
+ * Opens the CUDA backend in a thread of its own, since drivers may take seconds, and publishes the
+ * outcome.
+ */
 static void *
 open_plugin_in_thread(void *arg)
 {

@@ -25,6 +25,10 @@
 
 static shmem_request_hook_type previous_request;
 
+/*
+ * Requests shared memory for the worker's registry when the server starts, as the shmem_request
+ * hook.
+ */
 static void
 request_shared_memory(void)
 {

@@ -109,6 +109,7 @@ leave_queue_at_gate(rb_served *s)
 		*at = s->behind;
 }
 
+/* Removes a stopped request from the queue at the gate, before it was admitted. */
 static void
 give_up_gate(rb_served *s)
 {
@@ -166,6 +167,7 @@ enter_device(void)
 	return ended;
 }
 
+/* Counts the end of a join on the device, for requests that wait for its memory. */
 static void
 leave_device(void)
 {
@@ -185,6 +187,7 @@ lock_served(rb_served *s)
 	return s->request;
 }
 
+/* Unlocks the segment that lock_served has locked, even if the request was taken away. */
 static void
 unlock_served(rb_served *s)
 {
@@ -275,6 +278,7 @@ wait_for_reading_session(rb_served *s, int *idle, double *since)
 
 /* ---- steps of a request ---- */
 
+/* Records the failure of a request, which report_end_of_request sends to the session. */
 static rb_status
 fail_served_request(rb_served *s, rb_status status, const char *text)
 {
@@ -662,6 +666,7 @@ receive_group_numbers(rb_served *s)
 	return RB_OK;
 }
 
+/* Receives the sets of all sides of the request, then the group numbers of their rows. */
 static rb_status
 receive_sides_of_session(rb_served *s)
 {
@@ -1031,6 +1036,7 @@ serve_refine_request(rb_served *s)
 	}
 }
 
+/* Serves the request to cache a side: receives it, which also puts it into the cache. */
 static rb_status
 serve_cache_request(rb_served *s)
 {
@@ -1149,7 +1155,10 @@ publish_device_unless_failed(void)
 		rb_store_note_device(device);
 }
 
-/* Serves one request in a thread of its own. */
+/*
+ * Serves one request of a session, from its checks to the report of its end; body of the request's
+ * thread.
+ */
 static void *
 run_request_thread(void *arg)
 {
@@ -1178,6 +1187,7 @@ run_request_thread(void *arg)
 
 /* ---- functions called by the main thread ---- */
 
+/* Ends a request for which there is no memory or no thread, with an error. */
 static void
 refuse_unserved_request(rb_request *request, rb_status status, uint64 need)
 {

@@ -83,6 +83,9 @@ static BackgroundWorkerHandle *started; /* Handle of the worker that this sessio
 static uint64 started_word;             /* Worker word when this session started it */
 static double failed_ms;                /* Time when a start failed, or 0 */
 
+/*
+ * Sets the worker word back to "none" after a failed start, unless another session has changed it.
+ */
 static void
 give_up_start_of_worker(rb_service_block *block, uint64 word)
 {
@@ -306,6 +309,7 @@ withdraw_request_from_mailbox(rb_remote *r)
 	return r->post >= 0 && rb_claim(&r->block->post[r->post].word, &word, word - RB_POST_SENT + 4);
 }
 
+/* Returns true if the worker that has the request was replaced or its process has ended. */
 static bool
 is_worker_of_request_gone(const rb_remote *r)
 {
@@ -314,8 +318,9 @@ is_worker_of_request_gone(const rb_remote *r)
 	return !RB_SAME_WORKER(word, r->worker) || is_worker_process_dead(word);
 }
 
+/* Returns true if the worker has ended or accepts no new requests because it is leaving. */
 static bool
-does_worker_take_nothing(const rb_remote *r)
+has_worker_stopped_accepting(const rb_remote *r)
 {
 	return is_worker_of_request_gone(r) ||
 		   RB_WORKER_STATE(rb_acquire(&r->block->worker)) == RB_WORKER_LEAVING;
@@ -337,7 +342,7 @@ wait_until_request_taken(rb_remote *r, char *why_not, size_t size)
 	while ((taken = rb_acquire(&r->request->taken)) == 0)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (does_worker_take_nothing(r) && again++ < RB_AGAIN)
+		if (has_worker_stopped_accepting(r) && again++ < RB_AGAIN)
 		{
 			uint64 word = wait_for_worker(r->block, why_not, size);
 
@@ -347,7 +352,7 @@ wait_until_request_taken(rb_remote *r, char *why_not, size_t size)
 			until = rb_now_ms() + RB_ANSWER_MS;
 			continue;
 		}
-		if (does_worker_take_nothing(r))
+		if (has_worker_stopped_accepting(r))
 			snprintf(why_not, size, "the background worker has exited");
 		else if (rb_now_ms() > until)
 			snprintf(why_not, size, "the background worker does not respond");
@@ -482,6 +487,7 @@ write_lanes_to_worker(rb_remote *r, uint32 first, uint32 step)
 	}
 }
 
+/* Sends every t-th lane on one of t threads, as a piece of a loop over the threads. */
 static void
 write_lanes_to_worker_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -613,6 +619,7 @@ rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx,
 
 /* ---- the reply; calls no function of PostgreSQL, because a thread may run this ---- */
 
+/* Replaces the error of a request by the one that the worker has exited. */
 static rb_status
 fail_with_worker_gone(rb_remote *r)
 {
@@ -666,6 +673,7 @@ note_pairs_of_block(rb_remote *r, size_t n)
 	stats->stage[RB_STAGE_EMIT].count += n;
 }
 
+/* Fails because the worker's reply is missing, cut or inconsistent. */
 static rb_status
 fail_with_bad_reply(rb_remote *r)
 {

@@ -149,6 +149,7 @@ rb_lane_back(rb_request *request)
 	return (rb_lane){&request->back, request->ring.bytes, RB_SENT_BYTES};
 }
 
+/* Returns true if an array of that size is sent through all lanes, not only through the first. */
 static bool
 are_bytes_divided_to_lanes(const rb_request_args *asked, size_t bytes)
 {
@@ -357,6 +358,9 @@ rb_sent_refining_of(rb_sent_refining *sent, const rb_refining *r)
 	sent->report = *r->report;
 }
 
+/*
+ * Returns the length of the sizing field's cell starts: its cells and an end, or 0 without a field.
+ */
 static uint64
 cells_of_sizing_field(const rb_sent_refining *sent)
 {

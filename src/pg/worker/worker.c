@@ -127,6 +127,7 @@ reap_served_requests(double wait_ms)
 	} while (rb_now_ms() < until);
 }
 
+/* Asks the threads of all requests to stop, without waiting for them. */
 static void
 stop_all_served_requests(void)
 {
@@ -274,6 +275,7 @@ report_worker_activity(void)
 
 /* ---- main loop ---- */
 
+/* Passes the limits of the settings for cached sides, in memory and on devices, to the cache. */
 static void
 apply_limits_to_store(void)
 {
