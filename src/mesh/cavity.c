@@ -264,6 +264,7 @@ other_corners(const rb_tet *t, uint32_t a, uint32_t b, uint32_t *x, uint32_t *y)
 	*y = 6 - i - j - *x;
 }
 
+/* Adds a tetrahedron to the cavity around missing faces of a facet, and marks it. */
 static rb_status
 add_tet(rb_recovery *r, rb_cavity_work *w, uint32_t t)
 {
@@ -396,6 +397,7 @@ locate_rest(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clea
 	return RB_OK;
 }
 
+/* Adds a vertex to one half of the cavity, above or below the facet. */
 static rb_status
 append_half_point(rb_recovery *r, rb_cavity_half *half, uint32_t v)
 {

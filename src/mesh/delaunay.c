@@ -47,6 +47,10 @@ time_to_stop(const rb_context *ctx, size_t i)
 	return (i & 0xffff) == 0 && rb_should_stop(ctx);
 }
 
+/*
+ * Returns the coordinates of a vertex. With `all`, vertices are indices of the copy of all points
+ * in insertion order, otherwise of the mesh.
+ */
 static ALWAYS_INLINE const double *
 point_of_vertex(const rb_mesh *m, uint32_t v, bool all)
 {
@@ -269,6 +273,7 @@ try_lock_tet(rb_inserter *w, uint32_t t)
 	return true;
 }
 
+/* Reserves memory for `more` further tetrahedra that the thread locks. */
 static ALWAYS_INLINE rb_status
 reserve_held(rb_inserter *w, uint32_t more)
 {
@@ -277,6 +282,7 @@ reserve_held(rb_inserter *w, uint32_t more)
 			   : RB_GROW(w->m.ctx, w->held, w->held_cap, (size_t) w->nheld + more);
 }
 
+/* Unlocks all tetrahedra that the thread has locked for its walk and cavity. */
 static void
 unlock_tets(rb_inserter *w)
 {
@@ -309,6 +315,7 @@ pop_slot(rb_inserter *w)
 	return t;
 }
 
+/* Marks a slot as dead and adds it to the thread's own list of free slots. */
 static void
 release_slot(rb_inserter *w, uint32_t t)
 {
@@ -845,6 +852,9 @@ rb_mesh_insert(rb_mesh *m, uint32_t v, uint32_t near, uint32_t *same)
 
 /* ---- all points ---- */
 
+/*
+ * Returns true if three points are collinear, exactly: they are in the projection along each axis.
+ */
 static bool
 on_a_line(rb_mesh *m, const double *a, const double *b, const double *c)
 {
@@ -854,8 +864,8 @@ on_a_line(rb_mesh *m, const double *a, const double *b, const double *c)
 }
 
 /*
- * Finds the first four points of the insertion order that are not coplanar, and orders them so that
- * their tetrahedron is oriented positively.
+ * Finds the corners of the first Delaunay tetrahedron: the first four points of the insertion order
+ * that are not coplanar, oriented positively. Sets *flat if there are none.
  */
 static rb_status
 first_corners(rb_mesh *m, uint32_t *v, bool *flat)
@@ -900,7 +910,10 @@ first_corners(rb_mesh *m, uint32_t *v, bool *flat)
 	return RB_OK;
 }
 
-/* Creates the tetrahedron with these corners, and its four ghosts. */
+/*
+ * Creates the tetrahedron with the given corners, from which the insertion of points starts, and
+ * its four ghosts.
+ */
 static rb_status
 first_tets(rb_mesh *m, const uint32_t *v)
 {

@@ -142,6 +142,7 @@ place_on_curve(const rb_mesh *m, keyed *a, uint32_t n)
 				   &at);
 }
 
+/* Returns the radix sort key of a point: its position on the Hilbert curve. */
 static inline uint64_t
 curve_key(const void *element, const void *arg)
 {
@@ -367,6 +368,7 @@ order_key(const rb_tet_order *s, uint32_t t)
 	return (uint64_t) corner_rank(v[turn[1]]) << 32 | corner_rank(v[turn[2]]);
 }
 
+/* Orders the tetrahedra listed at one corner by order_key, in lists too long for sort_small. */
 static int
 by_order_key(const void *a, const void *b, const void *arg)
 {

@@ -45,6 +45,7 @@ typedef struct naming
 	uint32_t best;
 } naming;
 
+/* Returns the coordinates of corner k of a triangle of the PLC's facets. */
 static inline const double *
 get_facet_triangle_corner(const naming *w, uint32_t triangle, int k)
 {

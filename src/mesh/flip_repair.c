@@ -32,6 +32,7 @@ typedef struct rb_repair
 	uint64_t flips;
 } rb_repair;
 
+/* Appends a face of the mesh to the queue of faces that may not be Delaunay. */
 static rb_status
 push_face(rb_recovery *r, rb_repair *q, rb_tet_face f)
 {
@@ -127,6 +128,7 @@ replace_flipped_tets(rb_recovery *r, rb_repair *q, const uint32_t *old, int nold
 	return RB_OK;
 }
 
+/* Returns true if all n tetrahedra that a flip would create are oriented positively. */
 static bool
 are_positive(rb_mesh *m, uint32_t (*v)[4], int n)
 {

@@ -83,6 +83,7 @@ typedef struct vtu_file
 	bool narrow; /* indices have 32 bits */
 } vtu_file;
 
+/* Returns the number of cells of a VTU file: tetrahedra and faces. */
 static uint64_t
 count_cells(const rb_mesh_rows *rows)
 {
@@ -542,6 +543,7 @@ measure_entities(rb_context *ctx, entities *e, const rb_mesh_rows *rows, bool al
 	return RB_OK;
 }
 
+/* Frees the groups, counts and boxes of the entities of a Gmsh file. */
 static void
 free_entities(rb_memory *memory, entities *e)
 {
@@ -550,6 +552,9 @@ free_entities(rb_memory *memory, entities *e)
 	RB_FREE(memory, e->box);
 }
 
+/*
+ * Appends a little-endian 64-bit number to the buffer of a binary Gmsh file, which must have room.
+ */
 static void
 append_u64(rb_buffer *to, uint64_t x)
 {
@@ -557,6 +562,9 @@ append_u64(rb_buffer *to, uint64_t x)
 	to->n += 8;
 }
 
+/*
+ * Appends a little-endian 32-bit number to the buffer of a binary Gmsh file, which must have room.
+ */
 static void
 append_u32(rb_buffer *to, uint32_t x)
 {

@@ -67,6 +67,9 @@ typedef struct shared
 
 /* ---- edges ---- */
 
+/*
+ * Returns the number at which segments begin, if triangle sides and segments are numbered together.
+ */
 static inline uint32_t
 first_segment(const merging *m)
 {
@@ -94,6 +97,7 @@ get_edge_ends(const merging *m, uint32_t what, uint32_t *low, uint32_t *high)
 	*high = a < b ? b : a;
 }
 
+/* Returns the lower end of a triangle side or segment, by which these are listed. */
 static uint32_t
 lower_end(const void *arg, uint32_t what)
 {
@@ -157,6 +161,7 @@ visit_edges(merging *m, rb_status (*visit)(merging *m, const shared *e))
 	return RB_OK;
 }
 
+/* Returns the triangle of entry i at an edge; the entry must be a triangle side, not a segment. */
 static inline uint32_t
 triangle_of_entry(const shared *e, uint32_t i)
 {
@@ -646,6 +651,7 @@ typedef struct regrouping
 /* value for a segment or an edge of three faces, across which nothing is united */
 #define MANY UINT32_MAX
 
+/* Returns the distance of two points, without overflow of squares. */
 static double
 length_between(const double *a, const double *b)
 {

@@ -71,6 +71,7 @@ typedef struct growing
 
 /* ---- exact comparisons ---- */
 
+/* Returns the coordinates of corner i of a triangle of the PLC. */
 static inline const double *
 corner_of(const growing *g, uint32_t t, int i)
 {
@@ -184,6 +185,10 @@ is_level(const growing *g, uint32_t t, bool turned)
 
 /* ---- units ---- */
 
+/*
+ * Returns the unit on one side of a near edge, by which links are listed: even i mean the first
+ * side.
+ */
 static uint32_t
 unit_of_link(const void *arg, uint32_t i)
 {
@@ -192,6 +197,9 @@ unit_of_link(const void *arg, uint32_t i)
 	return g->unit_of[g->edges[i >> 1].triangle[i & 1]];
 }
 
+/*
+ * Orders seeds by the areas of their triangles, the largest first, so that facets grow from there.
+ */
 static int
 order_of_seeds(const void *a, const void *b, const void *arg)
 {

@@ -27,6 +27,7 @@ grown_capacity(size_t cap, size_t need)
 	return more > need ? more : need;
 }
 
+/* Makes room for `more` points; the first allocation has exactly that size, later ones grow. */
 static rb_status
 room_for_points(rb_mesh *m, uint32_t more)
 {
@@ -107,6 +108,7 @@ rb_mesh_free(rb_mesh *m)
 	m->free = m->recent = RB_NONE;
 }
 
+/* Sets the capacity of the arrays of tetrahedra and of their bits. */
 static rb_status
 resize_tets(rb_mesh *m, size_t cap)
 {

@@ -214,6 +214,7 @@ typedef struct finding
 	bool more;
 } finding;
 
+/* Compares two lists of n numbers (objects, kinds or parts of flaws) lexicographically. */
 static int
 compare_number_lists(const uint32_t *a, const uint32_t *b, int n)
 {

@@ -100,6 +100,7 @@ typedef struct splitting
 		 ? rb_fail((s)->ctx, RB_TOO_MANY_OBJECTS, (list)->n, UINT32_MAX - 16, NULL) \
 		 : rb_vec_reserve((s)->ctx, list, more))
 
+/* Appends a triple of numbers to one of the lists of the split. */
 static rb_status
 put_triple(splitting *s, triple_vec *l, uint32_t a, uint32_t b, uint32_t point)
 {
@@ -108,18 +109,21 @@ put_triple(splitting *s, triple_vec *l, uint32_t a, uint32_t b, uint32_t point)
 	return RB_OK;
 }
 
+/* Returns the coordinates of a point of the PLC or of one that the split has computed. */
 static inline const double *
 point_coords(const splitting *s, uint32_t point)
 {
 	return s->points.at[point];
 }
 
+/* Returns the corners of a part (triangle, segment or point) of the PLC. */
 static inline const double *
 part_at(const splitting *s, uint32_t part)
 {
 	return s->parts.coords + 9 * (size_t) part;
 }
 
+/* Appends a computed point, and returns its number; equal points are merged later. */
 static rb_status
 put_point(splitting *s, const double *point, uint32_t *number)
 {
@@ -192,6 +196,7 @@ by_triangle_and_other(const void *a, const void *b, const void *arg)
 	return by_three_numbers(&x->other, &y->other, arg);
 }
 
+/* Sorts a list of the split in the given order. */
 static rb_status
 sort_triples(const splitting *s, triple_vec *l, rb_compare order)
 {
@@ -204,6 +209,7 @@ typedef struct triple_search
 	uint32_t a, b;
 } triple_search;
 
+/* Returns true if triple i is less than the sought pair (a, b), for a binary search. */
 static inline bool
 is_triple_before(size_t i, const void *arg)
 {
@@ -223,6 +229,7 @@ find_triple(const triple_vec *l, uint32_t a, uint32_t b)
 
 /* ---- meetings ---- */
 
+/* Records two parts of the PLC that meet, as the self join finds them. */
 static rb_status
 note_meeting(void *user, rb_meeting meeting)
 {
@@ -231,12 +238,17 @@ note_meeting(void *user, rb_meeting meeting)
 	return put_triple(s, &s->meetings, meeting.red, meeting.blue, meeting.payload);
 }
 
+/* Records a point that splits the triangle edge or segment from a to b. */
 static rb_status
 note_on_edge(splitting *s, uint32_t a, uint32_t b, uint32_t point)
 {
 	return put_triple(s, &s->on_edge, a < b ? a : b, a < b ? b : a, point);
 }
 
+/*
+ * Records a line from one point to another in which part `other` cuts triangle `of`; `edges` are
+ * the edges of that part that contain both points.
+ */
 static rb_status
 note_line(splitting *s, uint32_t of, uint32_t other, uint32_t from, uint32_t to, unsigned edges)
 {
@@ -330,6 +342,7 @@ record_meeting(splitting *s, const triple *meeting)
 
 /* ---- crossings of lines in a triangle ---- */
 
+/* Gets start and end of the edge of the cutting part that contains a line of a triangle. */
 static const double *
 get_line_edge(const splitting *s, const triangle_line *l, const double **end)
 {
@@ -602,6 +615,10 @@ number_distinct_points(splitting *s)
 
 /* ---- splitting of a triangle ---- */
 
+/*
+ * Appends a point to the ring around the current triangle, or to the current segment, unless it
+ * repeats the last one.
+ */
 static rb_status
 append_ring_point(splitting *s, uint32_t point)
 {
@@ -628,6 +645,7 @@ append_edge_points(splitting *s, uint32_t a, uint32_t b)
 	return RB_OK;
 }
 
+/* Appends bytes to the EWKB polygon from which the current triangle is triangulated again. */
 static rb_status
 put_bytes(splitting *s, const void *bytes, size_t n)
 {
@@ -941,6 +959,7 @@ reserve_result(splitting *s)
 	return RB_ALLOCATE(s->ctx, s->rows, m);
 }
 
+/* Replaces an array of the PLC by the one of the split PLC, and frees the old one. */
 static void
 swap_blocks(rb_memory *memory, void **old, void **made)
 {

@@ -29,6 +29,7 @@
 
 /* ---- triangulation of a facet ---- */
 
+/* Frees the triangulation of a facet. */
 static void
 free_sheet(rb_memory *memory, rb_sheet *sheet)
 {
@@ -97,12 +98,14 @@ place_above(rb_recovery *r, rb_sheet *sheet, uint32_t from, uint32_t to)
 	return RB_OK;
 }
 
+/* Returns true if three vertices of a facet are counterclockwise, seen from the point above it. */
 static bool
 is_ccw(rb_recovery *r, const rb_sheet *sheet, uint32_t a, uint32_t b, uint32_t c)
 {
 	return rb_mesh_orient(&r->mesh, a, b, c, sheet->above) > 0;
 }
 
+/* Links edge i of triangle f of a facet with the edge `other` of another one, or with none. */
 static void
 link_pair(rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t other)
 {
@@ -139,6 +142,7 @@ flip_sheet_edge(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i)
 	return true;
 }
 
+/* Makes room for `more` triangles in the triangulation of a facet. */
 static rb_status
 sheet_room(rb_recovery *r, rb_sheet *sheet, uint32_t more)
 {
@@ -430,6 +434,7 @@ struct rb_facet_work
 	uint32_t *order; /* order in which facets are processed */
 };
 
+/* Records a face of the mesh that lies on a facet, in the list of the result. */
 static rb_status
 add_subface(rb_recovery *r, const uint32_t *v, uint32_t facet)
 {
@@ -495,6 +500,7 @@ find_missing_faces(rb_recovery *r, rb_sheet *sheet)
 	return missing;
 }
 
+/* Returns true if the mesh has an edge between two vertices. */
 static bool
 has_edge(rb_recovery *r, uint32_t a, uint32_t b)
 {
@@ -664,6 +670,7 @@ there_as_given(rb_recovery *r, uint32_t facet, rb_tet_face *f)
 
 /* ---- complete facets ---- */
 
+/* Records a face of a facet that a thread has found in the mesh, with its location there. */
 static rb_status
 add_seen(rb_recovery *r, rb_scanner *l, const uint32_t *v, rb_tet_face there)
 {

@@ -27,6 +27,7 @@ typedef struct rb_coarse_keys
 	int shift;
 } rb_coarse_keys;
 
+/* Returns the bucket of an element: its key without the lowest bits. */
 static inline uint32_t
 coarse_key(const void *arg, uint32_t i)
 {
@@ -266,8 +267,8 @@ in_line(rb_recovery *r, uint32_t a, uint32_t b, uint32_t c)
 }
 
 /*
- * Returns true if two segments can cross exactly: they are coplanar, or collinear if they share an
- * end. The point where they met is rounded and cannot show that.
+ * Returns true if two segments are exactly coplanar, or collinear if they share an end, so that the
+ * flaw at their rounded common point is a crossing and not a lack of precision.
  */
 static bool
 can_segments_cross(rb_recovery *r, const uint32_t *s, const uint32_t *t)

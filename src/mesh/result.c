@@ -41,12 +41,14 @@ typedef struct rb_regions
 	rb_table face_of; /* maps corners to the face */
 } rb_regions;
 
+/* Runs a step of the result over n tetrahedra, points or faces, in blocks, on the mesh's team. */
 static rb_status
 run_blocks(rb_regions *g, uint64_t n, rb_work work)
 {
 	return rb_each(g->r->ctx, g->r->mesh.team, n, BLOCK, work, g);
 }
 
+/* Runs a step that fills fresh memory of the result: as run_blocks, in longer ranges per thread. */
 static rb_status
 fill_blocks(rb_regions *g, uint64_t n, rb_work work)
 {
@@ -138,6 +140,7 @@ mark_outside_regions_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
+/* Returns true if t is the root of a region inside, by which the region is counted and numbered. */
 static bool
 is_first(const rb_regions *g, uint32_t t)
 {
@@ -268,6 +271,7 @@ apply_seeds(rb_recovery *r, rb_regions *g, rb_tets *tets)
 
 /* ---- the result ---- */
 
+/* Returns true if a slot has a tetrahedron whose region is part of the result. */
 static bool
 is_tet_kept(const rb_regions *g, uint64_t t)
 {
@@ -637,6 +641,7 @@ face_key(const rb_tets *tets, uint32_t at, uint32_t *key)
 	rb_table_key(key, v[(k + 1) & 3], v[(k + 2) & 3], v[(k + 3) & 3]);
 }
 
+/* Returns the smallest corner of a face, by which faces of loaded tetrahedra are listed. */
 static uint32_t
 smallest_corner(const void *tets, uint32_t at)
 {

@@ -64,6 +64,7 @@ struct rb_resplit
 
 /* ---- the input ---- */
 
+/* Copies an array of the welded PLC to a new block *to, unless there is none. */
 static rb_status
 copy_array(rb_context *ctx, const void *from, size_t n, size_t element, void *to)
 {
@@ -205,6 +206,7 @@ on_grid(const rb_resplit *s, double x, int axis, int level)
 	return 2 * (from / 2 + ldexp(rint(ldexp(x / 2 - from / 2, 1 - step)), step - 1)) + 0.0;
 }
 
+/* Raises the level of a point to that of a triangle or segment at it, if that is higher. */
 static inline void
 raise_to(uint8_t *level, uint8_t to)
 {

@@ -32,6 +32,7 @@ typedef struct corner_sets
 	uint32_t (*sides)[2];
 } corner_sets;
 
+/* Frees all that splitting along faults has allocated, but not the rows of the mesh. */
 static void
 free_corner_sets(rb_memory *memory, corner_sets *c)
 {
@@ -44,6 +45,7 @@ free_corner_sets(rb_memory *memory, corner_sets *c)
 	RB_FREE(memory, c->sides);
 }
 
+/* Returns the region of a tetrahedron; all have region 1 if the mesh has no regions. */
 static int64_t
 region_of_tet(const rb_mesh_rows *rows, uint32_t tet)
 {

@@ -23,6 +23,7 @@ typedef struct open_tet
 	uint32_t faces;
 } open_tet;
 
+/* Returns the region of a tetrahedron; all have region 1 if the mesh has no regions. */
 static int64_t
 region_of(const rb_mesh_rows *rows, uint32_t tet)
 {

@@ -26,6 +26,10 @@
 
 /* ---- segments of the PLC ---- */
 
+/*
+ * Adds an edge to the segments to be recovered, if it is new; *which is its number. `facet` is a
+ * facet that it bounds, or RB_NONE for a segment of the PLC, which must be new.
+ */
 static rb_status
 segment_add(rb_recovery *r, uint32_t u, uint32_t v, uint32_t facet, uint32_t *which)
 {
@@ -193,6 +197,7 @@ find_segments(rb_recovery *r)
 
 /* ---- recovery ---- */
 
+/* Frees the mesh under construction and all tables for the recovery of segments and facets. */
 static void
 recovery_free(rb_recovery *r)
 {
@@ -228,6 +233,10 @@ typedef struct rb_snapshot
 	uint32_t nalive, free, recent, npoints;
 } rb_snapshot;
 
+/*
+ * Saves the state of the mesh before facets are recovered, and opens the journal of changes, so
+ * that the next round can start from it.
+ */
 static rb_status
 take_snapshot(rb_recovery *r, rb_snapshot *s)
 {

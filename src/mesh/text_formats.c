@@ -240,18 +240,21 @@ typedef struct abaqus_names
 	bool prefix;
 } abaqus_names;
 
+/* Returns a letter of ASCII in upper case, in any locale. */
 static char
 upper_letter(char c)
 {
 	return c >= 'a' && c <= 'z' ? (char) (c - 'a' + 'A') : c;
 }
 
+/* Returns true if the character is a letter of ASCII. */
 static bool
 is_letter(char c)
 {
 	return upper_letter(c) >= 'A' && upper_letter(c) <= 'Z';
 }
 
+/* Returns true if the names of sets in an Abaqus file may contain the character. */
 static bool
 is_name_character(char c)
 {

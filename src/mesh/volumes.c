@@ -112,6 +112,7 @@ typedef struct comparing
 	RB_VEC(rim) rims;
 } comparing;
 
+/* Returns true if a stop was requested while volumes are compared; checks only at some elements. */
 static bool
 should_stop(const comparing *c, uint32_t i)
 {
@@ -120,6 +121,9 @@ should_stop(const comparing *c, uint32_t i)
 
 /* ---- arithmetic ---- */
 
+/*
+ * Scales a point of the surface or of the mesh by a power of two, so that volumes do not overflow.
+ */
 static void
 scaled_point(const comparing *c, const double *points, uint32_t v, double *p)
 {
@@ -244,6 +248,7 @@ new_patch(comparing *c, uint32_t facet, uint32_t triangle)
 								 .far_point = RB_NONE});
 }
 
+/* Gets the scaled corners of a triangle of the surface. */
 static void
 triangle_points(const comparing *c, uint32_t t, double p[3][3])
 {
@@ -356,6 +361,7 @@ insert_segment_edges(comparing *c, const uint32_t (*edges)[2], uint32_t n)
 	return RB_OK;
 }
 
+/* Puts the subsegments of the mesh into the table, in place of those of the surface. */
 static rb_status
 list_mesh_edges(comparing *c)
 {
@@ -387,12 +393,16 @@ patches_of_surface(comparing *c)
 
 /* ---- patches of the mesh ---- */
 
+/*
+ * Returns true if the facet has several patches, which must be matched by the segments around them.
+ */
 static bool
 is_several(const comparing *c, uint32_t facet)
 {
 	return c->first_patch[facet + 1] - c->first_patch[facet] > 1;
 }
 
+/* Returns true if the facet is in the comparison: it is not skipped and has a patch. */
 static bool
 is_compared(const comparing *c, uint32_t facet)
 {
@@ -539,6 +549,7 @@ check_patch_points(comparing *c)
 
 /* ---- regions ---- */
 
+/* Returns the index of a region, given its id. */
 static uint32_t
 region_number(const comparing *c, int64_t id)
 {
@@ -591,6 +602,10 @@ record_side(comparing *c, uint32_t *side, uint32_t number)
 	*side = MIXED;
 }
 
+/*
+ * Records a face whose normal is unreliable, as its patch and region, to find regions whose surface
+ * is only partly known.
+ */
 static rb_status
 record_thin(comparing *c, uint32_t p, uint32_t number)
 {
@@ -630,6 +645,7 @@ mark_unknown_regions(comparing *c)
 	}
 }
 
+/* Records a segment along which the patches around a region end at the hull. */
 static rb_status
 record_rim(comparing *c, uint32_t segment, uint32_t number, bool along)
 {
@@ -767,6 +783,7 @@ subtract_triangle(comparing *c, uint32_t number, uint32_t t, double sign)
 	r->volume += sign * determinant_about(o, p[0], p[1], p[2]);
 }
 
+/* Orders rims by segment. */
 static int
 order_of_rims(const void *a, const void *b, const void *arg)
 {
@@ -782,6 +799,7 @@ typedef struct rim_search
 	uint32_t segment;
 } rim_search;
 
+/* Returns true if rim i is on a segment before the sought one, for a binary search. */
 static inline bool
 is_rim_before(size_t i, const void *arg)
 {

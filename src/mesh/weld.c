@@ -39,18 +39,21 @@ typedef struct welding
 	rb_table triangles; /* triangles by their corners, if facets that exist already are dropped */
 } welding;
 
+/* Returns the row of a part of an input set. */
 static inline uint32_t
 row_of(const rb_set *set, uint32_t part)
 {
 	return set->row_of != NULL ? set->row_of[part] : part;
 }
 
+/* Returns the number of parts of an input set, 0 if the input is missing. */
 static inline uint32_t
 parts_of(const rb_set *set)
 {
 	return set != NULL ? set->nparts : 0;
 }
 
+/* Returns true if a stop was requested while rows are welded; checks only at some elements. */
 static inline bool
 should_stop(const welding *w, uint32_t i)
 {
@@ -201,6 +204,7 @@ join_near_points(welding *w)
 	return status;
 }
 
+/* Returns the coordinates of point i of the welded PLC. */
 static inline const double *
 point_coords(const welding *w, uint32_t i)
 {

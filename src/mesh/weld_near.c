@@ -32,12 +32,14 @@ typedef struct near_points
 	bool *kept;            /* for each point of such groups, whether it stays */
 } near_points;
 
+/* Returns the coordinates of one of the points to be welded to near ones. */
 static inline const double *
 point_at(const near_points *s, uint32_t i)
 {
 	return s->points + 3 * (size_t) i;
 }
 
+/* Returns the rounded squared distance of two points, as a filter for the exact one. */
 static double
 distance2_between(const double *p, const double *q)
 {
@@ -150,6 +152,7 @@ find_pairs(near_points *s)
 
 /* ---- groups ---- */
 
+/* Returns the point at an end of a pair, by which pairs are listed. */
 static uint32_t
 point_of_end(const void *arg, uint32_t i)
 {

@@ -27,12 +27,14 @@ typedef struct bending
 	size_t facets_cap; /* Capacity of r->facet_of */
 } bending;
 
+/* Returns true if a stop was requested while bends are sought; checks only at some elements. */
 static bool
 should_stop_at(const bending *b, uint32_t i)
 {
 	return (i & 0x3fff) == 0x3fff && rb_should_stop(b->r->ctx);
 }
 
+/* Returns the coordinates of a vertex of the mesh to be refined. */
 static const double *
 get_mesh_point(const bending *b, uint32_t v)
 {
@@ -95,6 +97,7 @@ each_pair(bending *b, bool of_bent,
 	return RB_OK;
 }
 
+/* Returns true if two faces of a facet are coplanar up to rounding at their common edge uv. */
 static bool
 is_edge_flat(const bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
 {
@@ -103,6 +106,7 @@ is_edge_flat(const bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t o
 						   get_mesh_point(b, apex_of(b->tets->faces[other], u, v)));
 }
 
+/* Marks the facet of two faces as bent if they are not coplanar; called for each pair of faces. */
 static void
 note_bend(bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
 {
@@ -110,6 +114,7 @@ note_bend(bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
 		b->bent[b->tets->face_facet[face]] = 1;
 }
 
+/* Unites two faces of a bent facet into one part, unless it bends at a segment between them. */
 static void
 unite_faces(bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
 {

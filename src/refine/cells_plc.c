@@ -35,6 +35,7 @@ cell_at(const cell_list *l, size_t i)
 	return c->v[0] == RB_DEAD || rb_cell_ghost(c) ? RB_NONE : (uint32_t) i;
 }
 
+/* Returns true if a cell belongs to those that become a PLC. */
 static inline bool
 is_listed(const cell_list *l, uint32_t cell)
 {
@@ -42,6 +43,7 @@ is_listed(const cell_list *l, uint32_t cell)
 							: (l->marks[cell] & l->listed) != 0;
 }
 
+/* Fails if the PLC has reached the maximum number of triangles or segments. */
 static rb_status
 check_count(const cell_list *l, uint64_t n)
 {
@@ -97,6 +99,7 @@ add_constrained_face(const cell_list *l, const uint32_t *v, uint32_t facet)
 	return RB_OK;
 }
 
+/* Returns the facet of a constrained face, the radix sort key. */
 static inline uint64_t
 facet_of_wall(const void *element, const void *arg)
 {
@@ -152,6 +155,7 @@ list_walls(const cell_list *l, size_t *nwalls)
 	return RB_OK;
 }
 
+/* Adds the constrained faces of the cells to the PLC, as triangles of numbered facets. */
 static rb_status
 add_constrained_faces(const cell_list *l)
 {
@@ -203,6 +207,7 @@ add_subsegment(const cell_list *l, uint32_t a, uint32_t b, rb_entry64 entry)
 	return RB_OK;
 }
 
+/* Adds the subsegments of the cells to the PLC, each as two halves if it is split. */
 static rb_status
 add_subsegments(const cell_list *l)
 {

@@ -248,6 +248,7 @@ find_inserted(rb_joint *t, bool *fits)
 
 /* ---- removed cells ---- */
 
+/* Adds a cell to those that the new tetrahedra of a joint insertion replace, once. */
 static rb_status
 add_old(rb_joint *t, uint32_t cell)
 {

@@ -96,6 +96,7 @@ index_blocked(rb_joint *t)
 
 /* ---- cells of a group ---- */
 
+/* Adds a cell to the group that a joint insertion tetrahedralizes again, once. */
 static rb_status
 add_near(rb_joint *t, uint32_t cell)
 {
@@ -346,6 +347,7 @@ number_group_points(rb_joint *t)
 	return RB_OK;
 }
 
+/* Builds the PLC of the group's cells, with the new points of its blocked subsegments. */
 static rb_status
 build_plc(rb_joint *t)
 {
@@ -557,6 +559,7 @@ is_rebuild_stopped(const rebuild *b)
 	return rb_should_stop(b->r->ctx);
 }
 
+/* Returns true if the cell is a tetrahedron, neither a free slot nor a ghost. */
 static bool
 is_live_tet(const rb_cell *c)
 {

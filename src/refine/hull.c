@@ -118,6 +118,7 @@ on_plane(const hull_plane *p, double rounds, const double *at)
 	return normal2 > 0 && away * away <= rounds * rounds * normal2;
 }
 
+/* Returns the coordinates of corner k of a face of the surface. */
 static const double *
 surface_corner(const hull_surface *s, uint32_t face, uint32_t k)
 {
@@ -182,6 +183,9 @@ is_neighbor_in_plane(const hull_surface *s, uint32_t seed, uint32_t member, uint
 	return area2 <= s->rounds * s->rounds * long2 || rb_dot(n, p->normal) > 0;
 }
 
+/*
+ * Returns true if the face is no higher than the rounding error, so that its normal means nothing.
+ */
 static bool
 is_needle(const hull_surface *s, uint32_t face)
 {
@@ -439,18 +443,21 @@ typedef struct peel
 #define LINKED (RB_NONE - 1)
 #define FOLD (RB_NONE - 2)
 
+/* Returns true if a stop was requested while slivers are removed; checks only at some elements. */
 static bool
 peel_stops(const peel *p, uint32_t i)
 {
 	return (i & 0x3fff) == 0x3fff && rb_should_stop(p->r->ctx);
 }
 
+/* Returns the coordinates of a vertex of the mesh from which slivers are removed. */
 static const double *
 peel_at(const peel *p, uint32_t v)
 {
 	return p->tets->points + 3 * (size_t) v;
 }
 
+/* Gets pointers to the coordinates of a tetrahedron's corners. */
 static void
 get_tet_corners(const rb_tets *tets, uint32_t t, const double **at)
 {
@@ -481,6 +488,7 @@ is_tet_flat(const rb_tets *tets, double rounds, uint32_t t)
 	return is_long(tets, rounds, t) && rb_four_flat(at, FLAT_HEIGHT * rounds);
 }
 
+/* Returns true if a face of the tetrahedron is on the boundary of the mesh. */
 static bool
 has_boundary(const rb_tets *tets, uint32_t t)
 {
@@ -489,6 +497,7 @@ has_boundary(const rb_tets *tets, uint32_t t)
 	return n[0] == RB_NONE || n[1] == RB_NONE || n[2] == RB_NONE || n[3] == RB_NONE;
 }
 
+/* Appends a tetrahedron to those that are examined as slivers at the boundary. */
 static rb_status
 peel_push(peel *p, uint32_t t)
 {
@@ -640,6 +649,7 @@ count_boundary(peel *p)
 
 /* ---- slivers: removal ---- */
 
+/* Returns true if there is no tetrahedron, or one that was removed as a sliver. */
 static bool
 is_outside(const peel *p, uint32_t t)
 {
@@ -733,6 +743,7 @@ record_plane(peel *p, uint32_t t, uint32_t plane)
 	return RB_OK;
 }
 
+/* Returns the number of boundary faces at an edge, 0 if the edge is not on the boundary. */
 static uint32_t
 edge_count(const peel *p, uint32_t a, uint32_t b)
 {

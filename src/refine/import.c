@@ -91,18 +91,21 @@ typedef struct start
 	uint32_t *facet; /* Hull facet of each ghost that is on no input facet */
 } start;
 
+/* Runs a step of the import over n elements, on its team. */
 static rb_status
 run_loop(start *s, uint64_t n, uint64_t grain, rb_work work)
 {
 	return rb_each(s->r->ctx, s->team, n, grain, work, s);
 }
 
+/* Runs a step of the import that fills fresh memory, on its team. */
 static rb_status
 run_fill(start *s, uint64_t n, uint64_t grain, rb_work work)
 {
 	return rb_each_fill(s->r->ctx, s->team, n, grain, work, s);
 }
 
+/* Returns true if a stop was requested while the hull is grouped; checks only at some elements. */
 static bool
 should_stop_at(const start *s, uint32_t i)
 {
@@ -132,6 +135,7 @@ typedef struct listing
 	bool counting;
 } listing;
 
+/* Makes the entry of an edge (larger end, number) and returns its list, that of the smaller end. */
 static inline uint32_t
 entry_by_ends(uint32_t a, uint32_t b, uint64_t number, uint64_t *e)
 {
@@ -250,6 +254,7 @@ make_lists(start *s, what what, uint32_t keys, uint64_t items, lists *l)
 	return rb_each(r->ctx, s->team, keys, KEYS, sort_lists_piece, &g);
 }
 
+/* Frees the lists of faces, edges or corners that the import has made. */
 static void
 free_lists(rb_memory *memory, lists *l)
 {
@@ -487,6 +492,7 @@ make_cells(start *s)
 
 /* ---- rings around edges of the boundary ---- */
 
+/* Returns the number of ghosts, whose cells follow those of the tetrahedra. */
 static uint32_t
 ghosts_of(const start *s)
 {
@@ -523,6 +529,7 @@ find_ring_ends_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			s->ends[3 * i + k] = other_end(&s->r->mesh, s->tets->ntets + (uint32_t) i, k + 1);
 }
 
+/* Links two faces of cells (cell << 2 | corner) as neighbors of each other. */
 static void
 link_two_faces(rb_cells *m, uint32_t f, uint32_t g)
 {

@@ -95,12 +95,14 @@ typedef struct result
 	rb_tets out;
 } result;
 
+/* Runs a step of the export over n elements, on its team. */
 static rb_status
 run_loop(result *s, uint64_t n, uint64_t grain, rb_work work)
 {
 	return rb_each(s->r->ctx, s->team, n, grain, work, s);
 }
 
+/* Runs a step of the export that fills fresh memory, on its team. */
 static rb_status
 run_fill(result *s, uint64_t n, uint64_t grain, rb_work work)
 {

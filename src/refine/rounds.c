@@ -88,6 +88,7 @@ typedef struct rounds
 
 /* ---- lists ---- */
 
+/* Appends an entry to one of the work lists of the rounds. */
 static rb_status
 push_entry(rounds *s, entries *list, rb_entry64 e)
 {
@@ -176,6 +177,7 @@ select_candidates(rounds *s)
 	return RB_OK;
 }
 
+/* Appends a subsegment to the blocked ones, which later are inserted jointly. */
 static rb_status
 push_blocked(rb_refining *r, rb_entry64 e)
 {
@@ -240,12 +242,14 @@ run_light_step(rounds *s, uint64_t n, rb_work work)
 	return n > 0 ? rb_loop(s->team, n, GRAIN, work, s) : RB_OK;
 }
 
+/* Returns the cells of a candidate's cavity, which lie in the memory of the thread that grew it. */
 static const uint32_t *
 cells_of(const rounds *s, const rb_refine_candidate *cand)
 {
 	return s->workers[cand->cavity >> 48].cavities + (cand->cavity & UINT64_C(0xffffffffffff));
 }
 
+/* Returns the environment of exact predicates for one step on one thread. */
 static rb_exact_env
 exact_env(const rounds *s)
 {
@@ -311,6 +315,7 @@ allocate_workspace(rb_context *ctx, rb_workspace *room, uint32_t cells, uint32_t
 	return RB_OK;
 }
 
+/* Frees a workspace in which cavities grow. */
 static void
 free_workspace(rb_memory *memory, rb_workspace *room)
 {

@@ -68,6 +68,7 @@ typedef struct removal
 
 /* ---- list of slivers ---- */
 
+/* Returns the measure of the smallest dihedral angle of a cell, by which slivers are recognized. */
 static double
 cell_angle(removal *s, uint32_t cell)
 {

@@ -303,6 +303,7 @@ typedef struct walk
 	rb_location end;
 } walk;
 
+/* Orders the crossings of one segment with a solid's triangles by their exact locations on it. */
 static int
 by_event_location(const void *p, const void *q, const void *arg)
 {
@@ -310,12 +311,14 @@ by_event_location(const void *p, const void *q, const void *arg)
 	return rb_location_compare(&((const event *) p)->place, &((const event *) q)->place);
 }
 
+/* Returns the two ends of segment i of the line that is intersected with a solid. */
 static const double *
 segment_of_walk(const walk *w, uint32_t i)
 {
 	return w->line->segments + 6 * (size_t) i;
 }
 
+/* Converts a stored length of a line's beginning back to an exact number. */
 static void
 load_line_length(rb_number *to, const rb_length *from)
 {
@@ -325,6 +328,10 @@ load_line_length(rb_number *to, const rb_length *from)
 	memcpy(to->word, from->word, (size_t) from->n * sizeof from->word[0]);
 }
 
+/*
+ * Stores the exact length of a line up to a segment; its sign is not stored, as lengths are not
+ * negative.
+ */
 static void
 save_line_length(rb_length *to, const rb_number *from)
 {
@@ -642,6 +649,7 @@ typedef struct line_point
 	rb_location place;
 } line_point;
 
+/* Returns true if location a comes before b along the whole line: by segment, then within it. */
 static bool
 is_line_point_before(const line_point *a, const line_point *b)
 {
@@ -650,6 +658,7 @@ is_line_point_before(const line_point *a, const line_point *b)
 	return rb_location_compare(&a->place, &b->place) < 0;
 }
 
+/* Returns true if segment i of the line has zero length. */
 static bool
 is_segment_a_point(const double *segments, uint32_t i)
 {

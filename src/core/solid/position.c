@@ -44,12 +44,14 @@ typedef struct boxes
 	double *box;
 } boxes;
 
+/* Returns the box of a row: three low coordinates, then three high ones. */
 static const double *
 box_of_position_row(const boxes *b, uint32_t row)
 {
 	return b->box + 6 * (size_t) row;
 }
 
+/* Computes the boxes and first parts of all rows of one side, on the threads of the team. */
 static rb_status
 make_row_boxes(rb_context *ctx, rb_thread *me, const rb_set *set, boxes *b)
 {
@@ -59,6 +61,7 @@ make_row_boxes(rb_context *ctx, rb_thread *me, const rb_set *set, boxes *b)
 	return rb_row_boxes(me, set, b->start, b->box);
 }
 
+/* Frees the boxes and first parts of the rows of one side, but not their set. */
 static void
 free_row_boxes(rb_memory *memory, boxes *b)
 {
@@ -239,6 +242,7 @@ typedef struct query_room
 	size_t inside_cap;
 } query_room;
 
+/* Frees the scratch memory in which one thread tests the positions of its rows. */
 static void
 free_query_room(rb_memory *memory, query_room *room)
 {
@@ -260,6 +264,7 @@ typedef struct solid_query
 	rb_exact_env env;
 } solid_query;
 
+/* Returns the coordinates of a triangle of the solids against which rows are tested. */
 static const double *
 triangle_of_solid(const solid_query *a, uint32_t part)
 {
@@ -316,6 +321,10 @@ is_point_inside_solid(solid_query *a, const double *p, bool *on)
 	return inside;
 }
 
+/*
+ * Classifies a point against the solid; returns one of the bits SOME_INSIDE, SOME_OUTSIDE and
+ * SOME_ON.
+ */
 static unsigned
 test_position_of_point(solid_query *a, const double *p)
 {
@@ -324,6 +333,7 @@ test_position_of_point(solid_query *a, const double *p)
 	return on ? SOME_ON : inside ? SOME_INSIDE : SOME_OUTSIDE;
 }
 
+/* Orders the triangles of the solid that one segment of a line meets by their numbers. */
 static int
 by_blue_part(const void *p, const void *q, const void *arg)
 {
@@ -551,6 +561,10 @@ select_marked_rows(rb_context *ctx, const boxes *of, const uint32_t *marks, some
 	return RB_OK;
 }
 
+/*
+ * Frees a selection of rows: the set of their parts, and both maps between its rows and the
+ * original ones.
+ */
 static void
 free_selected_rows(rb_context *ctx, some_rows *some)
 {
@@ -641,6 +655,7 @@ typedef struct position_batch
 	size_t n;
 } position_batch;
 
+/* Sends the batch of positions of one thread to the sink, and empties it. */
 static rb_status
 send_positions(const positions *p, position_batch *b)
 {
@@ -650,6 +665,10 @@ send_positions(const positions *p, position_batch *b)
 	return n > 0 ? p->sink->put(p->sink->user, b->pair, b->payload, n) : RB_OK;
 }
 
+/*
+ * Adds the position of a red row relative to a blue solid to the batch, and sends the batch if it
+ * is full.
+ */
 static rb_status
 write_position(const positions *p, position_batch *b, uint32_t red, uint32_t blue, uint64_t payload)
 {
@@ -658,6 +677,10 @@ write_position(const positions *p, position_batch *b, uint32_t red, uint32_t blu
 	return b->n == PUT ? send_positions(p, b) : RB_OK;
 }
 
+/*
+ * Combines the SOME_ bits of all parts of a row to its position: inside, outside, on the boundary
+ * or crossing.
+ */
 static uint64_t
 combine_positions(unsigned some)
 {
@@ -898,6 +921,7 @@ rb_compose_positions(rb_context *ctx, const rb_backend *backend, const rb_job *j
 
 /* ---- one row ---- */
 
+/* Computes the bounding box of a single row, once for all tests of the row with others. */
 static void
 receive_row_number(const rb_set *set, rb_placed *known)
 {
@@ -921,6 +945,9 @@ note_closed_row(rb_context *ctx, const rb_set *red, rb_placed *known)
 	return RB_OK;
 }
 
+/*
+ * Receives the relation of two single solids, and stores the position of the red one that it means.
+ */
 static rb_status
 receive_relation(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 {

@@ -104,6 +104,7 @@ typedef struct look
 	fan blue;
 } look;
 
+/* Returns the coordinates of a triangle of the solids of one side. */
 static const double *
 triangle_of_related_solid(const rb_fans *fans, uint32_t i)
 {
@@ -448,12 +449,14 @@ typedef struct relations
 	uint32_t *found; /* Bits RB_RED_ALONE, ... found for each pair of rows */
 } relations;
 
+/* Returns the red solid to which the red triangle of a contact belongs. */
 static uint32_t
 red_row_of_contact(const relations *r, rb_pair pair)
 {
 	return rb_row_of(r->job->red, rb_pair_red(pair));
 }
 
+/* Returns the blue solid to which the blue triangle of a contact belongs. */
 static uint32_t
 blue_row_of_contact(const relations *r, rb_pair pair)
 {
@@ -469,6 +472,10 @@ do_triangles_share_curve(rb_pair pair)
 	return dimension == 1 || dimension == 2;
 }
 
+/*
+ * Returns true if two triangles pass through each other along a line, which decides how their
+ * solids relate.
+ */
 static bool
 is_contact_passage(rb_pair pair)
 {
@@ -501,6 +508,7 @@ collect_contacts_of_solids(void *user, const rb_pair *pairs, size_t n)
 	return rb_should_stop(r->ctx) ? RB_STOPPED : RB_OK;
 }
 
+/* Joins the triangles of both sides, and collects the contacts from which solids are related. */
 static rb_status
 find_contacts_of_solids(relations *r)
 {
@@ -644,6 +652,9 @@ classify_contacts_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
+/*
+ * Classifies the points around all curves that triangles of both sides share, on several threads.
+ */
 static rb_status
 classify_around_edges(relations *r)
 {

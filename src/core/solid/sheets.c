@@ -111,6 +111,10 @@ get_side_corner(const rb_fans *fans, uint32_t side, uint32_t more)
 	return fans->set->coords + 3 * (size_t) (side - side % 3 + (side + more) % 3);
 }
 
+/*
+ * Returns true if two triangle sides have the same ends, in either direction; they belong to one
+ * fan.
+ */
 static bool
 are_sides_on_same_edge(const rb_fans *fans, uint32_t s, uint32_t t)
 {
@@ -261,6 +265,10 @@ find_sheets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
+/*
+ * Returns the z of a triangle's lowest vertex. The triangle of a sheet for which it is largest
+ * represents the sheet: an upward ray from there meets few triangles.
+ */
 static double
 lowest_z_of_triangle(const double *t)
 {
@@ -435,6 +443,10 @@ typedef struct cast
 	rb_notes above; /* Pairs of a ray and a triangle above its start */
 } cast;
 
+/*
+ * Sets the start of an upward ray to the centroid of a triangle, bounded by intervals. With `own`,
+ * the triangle belongs to the solid that the ray tests.
+ */
 static void
 begin_ray_start(ray_start *b, const double *t, bool own)
 {
@@ -479,6 +491,7 @@ exact_offset_of_centroid(rb_number *r, const ray_start *b, const double *p, int 
 		rb_number_sub(r, r, &x);
 }
 
+/* Returns an interval of the centroid's offset from point p on one axis. */
 static rb_interval
 interval_offset_of_centroid(const ray_start *b, const double *p, int axis)
 {

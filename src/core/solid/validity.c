@@ -53,6 +53,7 @@ typedef struct edge
 	uint32_t others[2]; /* Uses by triangles without area */
 } edge;
 
+/* Packs the vertices of an edge, from < to, into the key of the edge table. */
 static inline uint64_t
 ends_of_triangle_edge(const edge *e)
 {
@@ -279,6 +280,10 @@ find_corner_on_edge(const check *c, uint32_t pr, uint32_t pq, uint32_t p, uint32
 	return false;
 }
 
+/*
+ * Returns true if an odd number of triangles with an area use the edge, so that the surface is open
+ * there.
+ */
 static bool
 is_edge_use_odd(const edge *e)
 {
@@ -375,6 +380,10 @@ rb_triangle_centre(const double *t, double low[3], double high[3])
 	}
 }
 
+/*
+ * Sets the start of an upward ray next to the centroid of a triangle, at first on the side of its
+ * normal.
+ */
 static void
 begin_ray_beside_triangle(square_start *b, const double *t)
 {
@@ -485,6 +494,7 @@ typedef struct square
 	int64_t y;
 } square;
 
+/* Returns the index, on one axis, of the square of a grid level that contains a coordinate. */
 static int64_t
 coordinate_of_grid_square(const check *c, double at, int level)
 {

@@ -89,12 +89,14 @@ is_star_seen_once(rb_context *ctx, const double *triangles, uint32_t n)
 	return above == 1;
 }
 
+/* Returns the corner after a corner of a triangle; triangle t has the corners 3 t to 3 t + 2. */
 static uint32_t
 next_star_corner(uint32_t corner)
 {
 	return corner % 3 == 2 ? corner - 2 : corner + 1;
 }
 
+/* Returns the corner before a corner of a triangle. */
 static uint32_t
 previous_star_corner(uint32_t corner)
 {
@@ -311,6 +313,7 @@ note_first_crossing(solid_checks *a)
 	a->because[RB_SOLID_CROSSED] = bad - open;
 }
 
+/* Finds the triangles that cross others of their own row, by a self join within rows. */
 static rb_status
 join_solids_with_themselves(solid_checks *a, const rb_backend *backend, const rb_set *set)
 {
@@ -428,6 +431,7 @@ report_invalid_solids(solid_checks *a, bool skip, rb_solid_side of)
 				   (uint64_t) of | (together ? RB_SOLID_TOGETHER : 0), text);
 }
 
+/* Returns true if any bit of a bitmap of rows is set. */
 static bool
 is_any_row_marked(const uint32_t *marks, size_t words)
 {

@@ -90,6 +90,7 @@ collect_boundary_faces(boundary *b)
 	return RB_OK;
 }
 
+/* Returns true if boundary face f of the mesh lies on a facet of the input. */
 static bool
 on_facet(const boundary *b, uint32_t f)
 {
@@ -428,6 +429,7 @@ check_boundary(rb_checking *k)
 
 /* ---- deferred tests ---- */
 
+/* Returns the exact orientation of four vertices of the checked mesh. */
 static int
 orient_sign(const rb_checking *k, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {

@@ -261,6 +261,10 @@ one_segment(rb_checking *k, segment_ends *at, uint32_t s)
 	return RB_OK;
 }
 
+/*
+ * Returns the segment of an edge, by which edges are listed, or RB_NONE if the edge itself is
+ * faulty.
+ */
 static uint32_t
 segment_of_edge(const void *arg, uint32_t edge)
 {
@@ -420,6 +424,7 @@ typedef struct facets
 	uint32_t edges; /* number of edges on the boundary's segments */
 } facets;
 
+/* Returns the coordinates of a point of the PLC, not of the mesh. */
 static const double *
 own_point(const facets *c, uint32_t p)
 {
@@ -456,6 +461,7 @@ choose_facet_axis(facets *c, const double sum[3])
 	c->turn = sum[c->axis] < 0 ? -1 : 1;
 }
 
+/* Returns the signed height of p above the plane through o that is normal to the facet. */
 static double
 height_above(const facets *c, const double *p, const double *o)
 {

@@ -239,6 +239,7 @@ key_of_face(const rb_checking *k, uint32_t face)
 #define RB_HASH_EQUAL(k, slot, key) are_face_keys_equal(key_of_face(k, slot), key)
 #define RB_HASH_KEY_OF(k, slot) key_of_face(k, slot)
 
+/* Returns true if two faces have the same corners, which the keys hold in ascending order. */
 static inline bool
 are_face_keys_equal(face_key a, face_key b)
 {
@@ -263,6 +264,7 @@ side_of_tet(const rb_checking *k, uint32_t face)
 	return rb_sort3(v) ? -k->sign[face >> 2] : k->sign[face >> 2];
 }
 
+/* Returns the vertex of a face's tetrahedron that is not on the face. */
 static uint32_t
 opposite_corner(const rb_checking *k, uint32_t face)
 {

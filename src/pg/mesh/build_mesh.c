@@ -65,6 +65,10 @@ check_part_volumes(rb_context *ctx, rb_meshing_part *part)
 	return rb_volumes_check(ctx, &in, &part->flaw);
 }
 
+/*
+ * Returns true if the flaw is one of the finished mesh, which its volumes reveal, and not of the
+ * PLC.
+ */
 static inline bool
 is_mesh_wrong(const rb_flaw *flaw)
 {
@@ -297,6 +301,7 @@ typedef struct rb_meshing_threads
 	uint64 done;   /* Solids processed; accessed by several threads */
 } rb_meshing_threads;
 
+/* Asks all threads that build the meshes of solids to stop. */
 static void
 stop_threads(void *arg)
 {
@@ -501,6 +506,9 @@ fail_run(const rb_meshing_threads *t, rb_status status, const rb_error *error)
 	stop_threads(t->run);
 }
 
+/*
+ * Records the first solid that cannot be meshed: solids after it need not be built for the error.
+ */
 static void
 note_failed(rb_meshing_threads *t, uint32 solid)
 {

@@ -336,12 +336,14 @@ typedef struct boundary_search
 	double near;    /* Tolerance after scaling */
 } boundary_search;
 
+/* Returns the coordinates of a vertex of the mesh that is checked. */
 static const double *
 get_mesh_point(const boundary_search *e, uint32 v)
 {
 	return e->tets->points + 3 * (size_t) v;
 }
 
+/* Returns the tetrahedron beyond the face opposite to corner i, or RB_NONE at the boundary. */
 static uint32
 get_tet_neighbor(const boundary_search *e, uint32 tet, int i)
 {

@@ -38,6 +38,7 @@ typedef struct label_list
 	uint32 cap;
 } label_list;
 
+/* Hashes the text of a label; the key is a pointer to it. */
 static uint32
 hash_label(const void *key, Size size)
 {
@@ -46,6 +47,7 @@ hash_label(const void *key, Size size)
 	return DatumGetUInt32(hash_any((const unsigned char *) text, (int) strlen(text)));
 }
 
+/* Compares the texts of two labels, for the hash table. */
 static int
 match_labels(const void *a, const void *b, Size size)
 {

@@ -163,6 +163,7 @@ check_types(DestReceiver *self, int operation, TupleDesc desc)
 								   r->run->call->function, r->table->quoted)));
 }
 
+/* Does nothing, as shutdown and as destructor; a DestReceiver must have both callbacks. */
 static void
 do_nothing(DestReceiver *self)
 {
@@ -387,6 +388,7 @@ order_points(rb_meshing_run *run, const rb_meshing_loaded *mesh, uint32 *number)
 	pfree(taken);
 }
 
+/* Replaces the corners of loaded tetrahedra, faces or edges by new numbers; RB_NONE remains. */
 static void
 renumber_corners(uint32_t *corner, size_t n, const uint32 *number)
 {
@@ -559,6 +561,10 @@ compare_ends(const void *a, const void *b)
 	return x->high < y->high ? -1 : x->high > y->high;
 }
 
+/*
+ * Returns the ends of a segment in ascending order with its number, to find loaded segments in the
+ * PLC.
+ */
 static edge_ends
 make_ends(const uint32_t *v, uint32 number)
 {

@@ -110,6 +110,7 @@ rb_meshing_read(rb_meshing_run *run)
 
 /* ---- the thread ---- */
 
+/* Runs the current step of the meshing run, as work of the helper thread. */
 static rb_status
 run_meshing_work(void *arg)
 {
@@ -156,8 +157,8 @@ raise_meshing_failure(rb_meshing_run *run, rb_status status)
 }
 
 /*
- * Returns the current stage. During meshing, the core knows it in more detail. Stages of the core's
- * joins count as the stage of the run.
+ * Returns the stage of the meshing run, to report progress: during meshing that of the core, which
+ * is more detailed; stages of joins in the core count as the run's own stage.
  */
 static int
 stage_now(const rb_meshing_run *run)
@@ -168,6 +169,7 @@ stage_now(const rb_meshing_run *run)
 																		  : rb_load(&run->stage);
 }
 
+/* Reports the progress of the run while the helper thread works. */
 static void
 note_progress(void *arg)
 {
@@ -216,6 +218,7 @@ typedef struct id_list
 	uint32 n;
 } id_list;
 
+/* Adds the id of a solid to the list for a notice, which shows only the first ones. */
 static void
 add_solid(id_list *solids, int64 solid)
 {
@@ -225,6 +228,7 @@ add_solid(id_list *solids, int64 solid)
 		appendStringInfo(&solids->text, "%s" INT64_FORMAT, solids->n > 1 ? ", " : "", solid);
 }
 
+/* Returns the text of a notice's list of solids, with the number of those left out. */
 static const char *
 list_solids(id_list *solids)
 {
@@ -452,7 +456,10 @@ rb_meshing_report_stage(rb_report *report, const rb_meshing_run *run, int stage,
 	return rb_report_add(report, rb_progress_stage_name(stage), count, run->ms[stage], detail);
 }
 
-/* Describes which facets were merged. */
+/*
+ * Describes how many facets merging of coplanar or nearly flat polygons has left, for the report of
+ * a mesh built from rows.
+ */
 static const char *
 describe_merging(const rb_meshing_run *run, const rb_meshing_sums *s)
 {

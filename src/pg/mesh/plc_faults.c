@@ -10,6 +10,7 @@
 #include "core/solid/solid.h"
 #include "utils/float.h"
 
+/* Returns the coordinates of a point for an error message, with all their digits. */
 static const char *
 point_text(const double *at)
 {
@@ -17,6 +18,10 @@ point_text(const double *at)
 					float8out_internal(at[2]));
 }
 
+/*
+ * Returns the id of a row of facets, with the polygon if it has several, for a flaw found before
+ * welding.
+ */
 static const char *
 facet_of_row(const rb_meshing_run *run, uint32 row, uint32 polygon)
 {
@@ -115,6 +120,10 @@ hint_crossings(const rb_meshing_run *run)
 						   : "redblue_triangle_self_intersections");
 }
 
+/*
+ * Raises the ERROR for a flaw of one or two facets: without area, folded, equal, overlapping,
+ * crossing, or impossible to recover.
+ */
 pg_noreturn static void
 raise_of_facet(const rb_meshing_run *run, const char *at)
 {
@@ -198,6 +207,7 @@ facet_of_mesh(const rb_meshing_run *run, uint32 a)
 	return "?";
 }
 
+/* Adds the hint for a wrong mesh: to use the triangles of the facets instead. */
 static int
 hint_triangles(void)
 {

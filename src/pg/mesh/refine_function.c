@@ -175,6 +175,7 @@ take_sizes(rb_meshing_run *run)
 	run->options.nsizes = set->nparts;
 }
 
+/* Reads the options of a refinement from the arguments: regions, sizes, threads. */
 static void
 take_options(rb_meshing_run *run)
 {

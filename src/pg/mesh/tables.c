@@ -272,6 +272,7 @@ has_rows(const rb_meshing_table *t, const char *function)
 
 /* ---- INSERT ---- */
 
+/* Returns the array type of a column's type, in which rows of a mesh are inserted in bulk. */
 static Oid
 array_type(Oid type)
 {
@@ -342,6 +343,7 @@ check_existing_table(rb_meshing_table *t, const char *function)
 
 /* ---- missing tables ---- */
 
+/* Returns the name of a column's type, to create a table of a mesh. */
 static const char *
 sql_type_name(Oid type)
 {

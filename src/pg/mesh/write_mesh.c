@@ -84,6 +84,7 @@ all_rows(const rb_meshing_run *run, rb_meshing_kind kind)
 	return n;
 }
 
+/* Starts again at the first part of the run, before the next table is filled. */
 static void
 rewind_parts(row_source *of)
 {
@@ -134,6 +135,7 @@ facet_id(const row_source *of, uint32 facet)
 	return rb_meshing_id(of->run, RB_MESH_FACETS, of->part->welded.facet_row[facet]);
 }
 
+/* Returns the ordinal of the polygon of a facet among those of its row. */
 static int64
 polygon_ordinal(const row_source *of, uint32 facet)
 {
@@ -197,6 +199,7 @@ parent_id(const row_source *of, uint32 i, int *kind)
 	}
 }
 
+/* Sets a column of a mesh table to an id, or to null if it is RB_MESH_NULL. */
 static void
 set_id(Datum *values, bool *nulls, int column, int64 id)
 {
@@ -204,6 +207,7 @@ set_id(Datum *values, bool *nulls, int column, int64 id)
 	values[column] = Int64GetDatum(id);
 }
 
+/* Sets the n columns after the first to the vertex ids of a tetrahedron, face or edge. */
 static void
 set_corners(const row_source *of, const uint32_t *v, int n, Datum *values)
 {
