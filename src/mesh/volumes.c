@@ -397,14 +397,14 @@ patches_of_surface(comparing *c)
  * Returns true if the facet has several patches, which must be matched by the segments around them.
  */
 static bool
-is_several(const comparing *c, uint32_t facet)
+has_several_patches(const comparing *c, uint32_t facet)
 {
 	return c->first_patch[facet + 1] - c->first_patch[facet] > 1;
 }
 
 /* Returns true if the facet is in the comparison: it is not skipped and has a patch. */
 static bool
-is_compared(const comparing *c, uint32_t facet)
+is_facet_compared(const comparing *c, uint32_t facet)
 {
 	return facet < c->in->nfacets && (c->in->skipped == NULL || c->in->skipped[facet] == 0) &&
 		   c->first_patch[facet + 1] > c->first_patch[facet];
@@ -425,7 +425,7 @@ match_several(comparing *c)
 	{
 		c->root[f] = f << 1;
 		memset(keys[f], 0, sizeof *keys);
-		if (!is_compared(c, in->face_facet[f]) || !is_several(c, in->face_facet[f]))
+		if (!is_facet_compared(c, in->face_facet[f]) || !has_several_patches(c, in->face_facet[f]))
 			continue;
 		if (should_stop(c, f))
 			status = RB_STOPPED;
@@ -438,8 +438,9 @@ match_several(comparing *c)
 		}
 	}
 	for (uint32_t f = 0; f < in->nfaces && status == RB_OK; f++)
-		for (int i = 0;
-			 i < 3 && is_compared(c, in->face_facet[f]) && is_several(c, in->face_facet[f]); i++)
+		for (int i = 0; i < 3 && is_facet_compared(c, in->face_facet[f]) &&
+						has_several_patches(c, in->face_facet[f]);
+			 i++)
 		{
 			const uint32_t edge[2] = {in->faces[f][i], in->faces[f][(i + 1) % 3]};
 			const uint32_t *piece = rb_table_get(&c->pieces, edge[0], edge[1], RB_NONE);
@@ -455,7 +456,7 @@ match_several(comparing *c)
 		bool turned;
 		uint32_t root, p;
 
-		if (!is_compared(c, facet) || !is_several(c, facet))
+		if (!is_facet_compared(c, facet) || !has_several_patches(c, facet))
 			continue;
 		root = rb_find_turned_root(c->root, f, &turned);
 		if (root != f)
@@ -492,9 +493,9 @@ patches_of_mesh(comparing *c)
 		c->face_patch[f] = RB_NONE;
 		status = rb_table_insert(c->ctx, &c->faces, in->faces[f][0], in->faces[f][1],
 								 in->faces[f][2], f, NULL, NULL);
-		if (!is_compared(c, facet))
+		if (!is_facet_compared(c, facet))
 			continue;
-		if (is_several(c, facet))
+		if (has_several_patches(c, facet))
 			several = true;
 		else
 			c->face_patch[f] = c->first_patch[facet];

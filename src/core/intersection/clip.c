@@ -55,7 +55,7 @@ canonical_row_at(const rb_canonical_ids *names, uint32_t i)
 	return RB_ALL(names->rows, double) + (size_t) i * (size_t) names->width;
 }
 
-/* Hashes the coordinates of one object with a canonical id. */
+/* Hashes the coordinates of a canonical form (point, line or plane). */
 static inline uint64_t
 hash_canonical_row(const rb_canonical_ids *names, const double *row)
 {

@@ -56,7 +56,10 @@ point_of_polygon_corner(const rb_curve *c, polygon_corner x)
 	return RB_ALL(c->vertex, uint32_t)[RB_ALL(c->pieces, rb_curve_piece)[x.piece].from + x.k];
 }
 
-/* Lists, for each plane and each end of an edge, a polygon vertex at that point. */
+/*
+ * Lists, for each plane and each end of an edge, a polygon vertex at that point. A vertex may be
+ * listed more than once if pieces of several planes alternate; that is harmless.
+ */
 static rb_status
 list_vertices_of_planes(rb_curve *c)
 {

@@ -715,12 +715,12 @@ find_sweep_axis_of_leaf(const rb_sample *red, const rb_sample *blue, const doubl
 	return best;
 }
 
-/* Sorts the rows of a cell into buckets by their lower ends. */
+/* Sorts the parts of a cell into buckets by the lower ends of their boxes. */
 static void
-sort_rows_of_fine_cell(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile,
-					   const uint32_t *entry, uint32_t n)
+sort_parts_of_fine_cell(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile,
+						const uint32_t *entry, uint32_t n)
 {
-	uint32_t furthest[BUCKETS]; /* last bucket that a row starting in this bucket reaches */
+	uint32_t furthest[BUCKETS]; /* last bucket that a box starting in this bucket reaches */
 	uint32_t sum = 0;
 
 	memset(sweep->start, 0, sizeof(sweep->start));
@@ -766,7 +766,7 @@ join_cell_of_fine_grid(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr
 
 	rows->n = nb;
 	if (sorted)
-		sort_rows_of_fine_cell(sweep, rows, blue, be, nb);
+		sort_parts_of_fine_cell(sweep, rows, blue, be, nb);
 	else
 		for (uint32_t j = 0; j < nb; j++)
 			set_row_of_tile(rows, j, blue, be[j]);

@@ -923,7 +923,7 @@ rb_compose_positions(rb_context *ctx, const rb_backend *backend, const rb_job *j
 
 /* Computes the bounding box of a single row, once for all tests of the row with others. */
 static void
-receive_row_number(const rb_set *set, rb_placed *known)
+find_box_of_row(const rb_set *set, rb_placed *known)
 {
 	if (!known->boxed)
 		rb_parts_box(set->kind, set->coords, 0, set->nparts, known->low, known->high);
@@ -977,8 +977,8 @@ rb_position_test(rb_context *ctx, const rb_set *red, rb_placed *red_known, const
 	unsigned some = 0;
 
 	*position = RB_LIES_OUTSIDE;
-	receive_row_number(red, red_known);
-	receive_row_number(blue, blue_known);
+	find_box_of_row(red, red_known);
+	find_box_of_row(blue, blue_known);
 	if (!rb_boxes_overlap(red_known->low, red_known->high, blue_known->low, blue_known->high))
 		return RB_OK;
 	if (red->kind == RB_TRIANGLE3)

@@ -426,7 +426,7 @@ typedef struct facets
 
 /* Returns the coordinates of a point of the PLC, not of the mesh. */
 static const double *
-own_point(const facets *c, uint32_t p)
+plc_point(const facets *c, uint32_t p)
 {
 	return c->k->in->plc->points + 3 * (size_t) p;
 }
@@ -484,7 +484,7 @@ measure_triangles(facets *c)
 		const uint32_t *v = plc->triangles[t];
 
 		RB_CHECK_STOP(k, t);
-		scaled_normal(c, own_point(c, v[0]), own_point(c, v[1]), own_point(c, v[2]), n);
+		scaled_normal(c, plc_point(c, v[0]), plc_point(c, v[1]), plc_point(c, v[2]), n);
 		for (int i = 0; i < 3; i++)
 		{
 			sum[i] += n[i];
@@ -506,12 +506,12 @@ measure_triangles(facets *c)
 		const uint32_t *v = plc->triangles[t];
 
 		RB_CHECK_STOP(k, t);
-		scaled_normal(c, own_point(c, v[0]), own_point(c, v[1]), own_point(c, v[2]), n);
+		scaled_normal(c, plc_point(c, v[0]), plc_point(c, v[1]), plc_point(c, v[2]), n);
 		c->area += fabs(n[c->axis]);
 		for (int i = 0; i < 3; i++)
 		{
-			const double *p = own_point(c, v[i]), *q = own_point(c, v[(i + 1) % 3]);
-			double h = height_above(c, p, own_point(c, plc->triangles[c->from][0]));
+			const double *p = plc_point(c, v[i]), *q = plc_point(c, v[(i + 1) % 3]);
+			double h = height_above(c, p, plc_point(c, plc->triangles[c->from][0]));
 			uint32_t s;
 
 			c->low = fmin(c->low, h);
@@ -641,7 +641,7 @@ one_corner(facets *c, uint32_t face, uint32_t p)
 
 		if ((k->point[p] & (RB_POINT_SEEN | RB_POINT_BAD)) == 0 && in->plc != NULL)
 		{
-			h = height_above(c, rb_check_point(k, p), own_point(c, in->plc->triangles[c->from][0]));
+			h = height_above(c, rb_check_point(k, p), plc_point(c, in->plc->triangles[c->from][0]));
 			thick =
 				fmax(c->high - c->low, in->plc->tolerance != NULL ? in->plc->tolerance[c->f] : 0);
 			h = fmax(c->high - thick - h, h - c->low - thick);
