@@ -57,6 +57,20 @@ TABLE shown;
 RESET SESSION AUTHORIZATION;
 TABLE shown;
 
+-- Skipped solids of a mesh are shown to its role only, too.
+CREATE TABLE solid AS SELECT i AS id, i / 5 AS solid, 0::float8 AS ax, 0::float8 AS ay, 0::float8 AS az, 4 * (i % 4 % 2)::float8 AS bx, 4 * (i % 4 / 2)::float8 AS by, 4::float8 AS bz, 4::float8 AS cx, 1::float8 AS cy, i::float8 AS cz FROM generate_series(1, 9) i;
+SELECT solids FROM redblue_tetrahedralize('solid', 'meshed', solid => 'solid', on_bad => 'skip');
+SELECT solid_id, reason, message FROM redblue_last_skipped();
+SET ROLE regress_redblue_runner;
+SELECT solid_id, reason, message FROM redblue_last_skipped();
+RESET ROLE;
+SELECT count(*) FROM redblue_last_skipped();
+SELECT redblue_box_self_pair_count('one');
+SELECT count(*) FROM redblue_last_skipped();
+SELECT solids FROM redblue_tetrahedralize('solid', 'meshed', solid => 'solid', on_bad => 'skip');
+DISCARD ALL;
+SET search_path = last_run, public;
+SELECT count(*) FROM redblue_last_skipped();
 -- A reset session has no statistics.
 SELECT redblue_box_self_pair_count('three');
 DISCARD PLANS;

@@ -102,6 +102,7 @@ RESET redblue.cache;
 -- Meshes: solids with a face that cannot be read are ignored as well.
 SELECT solids FROM redblue_refine('faces', 'm', solid => 'solid', radius_edge => 'infinity');
 SELECT solids FROM redblue_refine_query('SELECT * FROM faces WHERE id < 101', 'm', solid => 'solid', on_bad => 'skip', radius_edge => 'infinity');
+SELECT * FROM redblue_last_skipped();
 SELECT DISTINCT solid_id FROM m_vertices ORDER BY 1;
 -- Solids that share a face keep one of two equal faces.
 CREATE TABLE storeys AS SELECT n AS id, ST_Translate(block(0), 0, 0, 2 * n) AS geom FROM generate_series(0, 1) n;

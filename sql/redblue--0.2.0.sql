@@ -1678,7 +1678,8 @@ that were added inside, and at most one more vertex in ten; 0, the default, keep
 regions do not change, but faces may not be Delaunay afterwards, and the mesh cannot be refined again.
 solid: a column of facets; all rows with the same value form a solid, and each solid is meshed separately, in parallel, into the same tables,
 which have a column solid_id. A solid that cannot be meshed raises an error, that of the smallest such value; with on_bad => ''skip'' it is
-skipped, as is a solid with a row that cannot be read, and a notice reports the number of skipped solids with reasons.
+skipped, as is a solid with a row that cannot be read; a notice reports the number of skipped solids with reasons, and redblue_last_skipped()
+returns them.
 Errors: 22023 invalid radius_edge, volume, max_points or min_dihedral; 0A000 solid together with sides other than facets, or refinement of an existing mesh
 of several solids; 55000 existing mesh has faults; and those of redblue_tetrahedralize.';
 
@@ -1984,6 +1985,14 @@ CREATE VIEW redblue_progress AS SELECT * FROM redblue_progress();
 GRANT SELECT ON redblue_progress TO PUBLIC;
 COMMENT ON VIEW redblue_progress IS
 'Shows the joins that are currently running, as returned by the function redblue_progress().';
+
+CREATE FUNCTION redblue_last_skipped()
+RETURNS TABLE (solid_id bigint, reason text, message text, detail text)
+AS 'MODULE_PATHNAME', 'redblue_last_skipped' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100;
+COMMENT ON FUNCTION redblue_last_skipped() IS
+'Returns the solids that the last run of this session skipped because of on_bad => ''skip'', if it was redblue_tetrahedralize or redblue_refine:
+one row per solid, with a short reason and with a message that names the rows and the location of the fault. Returns no rows after DISCARD
+ALL, and if another role ran it.';
 
 CREATE FUNCTION redblue_last_run()
 RETURNS TABLE (stage text, count bigint, milliseconds float8, detail text, backend text, device text)

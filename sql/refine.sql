@@ -221,8 +221,15 @@ SELECT solids FROM redblue_refine('houses', 'bad', solid => 'house');
 SELECT solids FROM redblue_refine_query('SELECT * FROM houses WHERE house > 80', 'bad', solid => 'house');
 SELECT solids FROM redblue_refine_query('SELECT * FROM houses WHERE house > 85', 'bad', solid => 'house');
 SELECT solids, regions, tets > 0 AS tets FROM redblue_refine('houses', 'bad', solid => 'house', on_bad => 'skip', radius_edge => 'infinity');
+SELECT * FROM redblue_last_skipped();
 SELECT count(DISTINCT solid_id), count(*) FILTER (WHERE solid_id IN (80, 85, 95)) AS bad FROM bad_vertices;
 SELECT solids, vertices FROM redblue_refine_query('SELECT * FROM houses WHERE house IN (80, 85)', 'worse', solid => 'house', on_bad => 'skip');
+SELECT solid_id, message FROM redblue_last_skipped();
+SELECT solids FROM redblue_refine_query('SELECT * FROM houses WHERE house < 80', 'worse', solid => 'house', on_bad => 'skip', max_points => 7);
+SELECT reason, count(*), min(message), min(detail) FROM redblue_last_skipped() GROUP BY 1;
+-- A run that skips nothing
+SELECT solids FROM redblue_refine_query('SELECT * FROM houses WHERE house < 80', 'better', solid => 'house', on_bad => 'skip');
+SELECT count(*) FROM redblue_last_skipped();
 SELECT solids FROM redblue_tetrahedralize('houses', 'raw', solid => 'house');
 SELECT solids, tets > 0 AS tets FROM redblue_tetrahedralize('houses', 'raw', solid => 'house', on_bad => 'skip');
 SELECT count(DISTINCT solid_id), count(*) FILTER (WHERE solid_id IN (80, 85, 95)) AS bad FROM raw_vertices;

@@ -492,6 +492,21 @@ extern void rb_report_explain(const rb_report *report, struct ExplainState *es);
 extern void rb_last_run_set(const rb_join_run *run);
 extern void rb_last_report_set(const rb_report *report, Oid user);
 
+/* A solid that an operation skipped */
+typedef struct rb_skipped_solid
+{
+	int64 solid;
+	const char *reason;  /* Short description of the fault */
+	const char *message; /* Description of the fault with rows and locations */
+	const char *detail;  /* Further sentences, or NULL */
+} rb_skipped_solid;
+
+/*
+ * Sets what redblue_last_skipped() returns, until the next report is set. Call it after
+ * rb_last_report_set.
+ */
+extern void rb_last_skipped_set(const rb_skipped_solid *solids, uint32 n);
+
 extern void rb_report_install(void);
 
 /* Reasons why solids are skipped, counted by their names, which may repeat */

@@ -5,6 +5,7 @@
  *
  *	execution.c, the join node, meshes  ->  rb_report  ->  EXPLAIN
  *										   the last one ->  redblue_last_run()
+ *	meshes  ->  skipped solids  ->  redblue_last_skipped()
  *
  * The last report is that of the session's last join or mesh that finished or was stopped by a
  * LIMIT. One that failed or was canceled does not change it. Because it describes tables that other
@@ -31,6 +32,10 @@
 
 static rb_report last; /* Without lines if there was no operation; owns its texts */
 static Oid last_user;
+/* Solids that the last operation skipped, in a memory context of their own, which is NULL for none */
+static MemoryContext skipped_context;
+static rb_skipped_solid *skipped;
+static uint32 nskipped;
 static ProcessUtility_hook_type previous_hook;
 
 /* ---- lines ---- */
@@ -254,10 +259,15 @@ rb_report_explain(const rb_report *report, ExplainState *es)
 
 /* ---- the last report ---- */
 
-/* Frees the last report. */
+/* Frees the last report and the skipped solids. */
 static void
 forget_last_report(void)
 {
+	if (skipped_context != NULL)
+		MemoryContextDelete(skipped_context);
+	skipped_context = NULL;
+	skipped = NULL;
+	nskipped = 0;
 	while (last.n > 0)
 	{
 		const rb_report_line *line = &last.line[--last.n];
@@ -286,6 +296,33 @@ rb_last_report_set(const rb_report *report, Oid user)
 		line->backend = pstrdup(line->backend);
 		line->device = pstrdup(line->device);
 	}
+	MemoryContextSwitchTo(old);
+}
+
+static char *
+copy_text(const char *text)
+{
+	return text == NULL ? NULL : pstrdup(text);
+}
+
+void
+rb_last_skipped_set(const rb_skipped_solid *solids, uint32 n)
+{
+	MemoryContext old;
+
+	if (n == 0)
+		return;
+	Assert(skipped_context == NULL);
+	skipped_context =
+		AllocSetContextCreate(TopMemoryContext, "redblue skipped solids", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(skipped_context);
+	skipped = MemoryContextAllocHuge(skipped_context, n * sizeof *skipped);
+	for (uint32 i = 0; i < n; i++)
+		skipped[i] = (rb_skipped_solid){.solid = solids[i].solid,
+										.reason = copy_text(solids[i].reason),
+										.message = copy_text(solids[i].message),
+										.detail = copy_text(solids[i].detail)};
+	nskipped = n;
 	MemoryContextSwitchTo(old);
 }
 
@@ -345,6 +382,31 @@ redblue_last_run(PG_FUNCTION_ARGS)
 		values[3] = CStringGetTextDatum(line->detail);
 		values[4] = CStringGetTextDatum(line->backend);
 		values[5] = CStringGetTextDatum(line->device);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+PG_FUNCTION_INFO_V1(redblue_last_skipped);
+
+Datum
+redblue_last_skipped(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (uint32 i = 0; i < nskipped && last_user == GetUserId(); i++)
+	{
+		const rb_skipped_solid *s = &skipped[i];
+		Datum values[4];
+		bool nulls[4] = {false};
+
+		CHECK_FOR_INTERRUPTS();
+		values[0] = Int64GetDatum(s->solid);
+		values[1] = CStringGetTextDatum(s->reason);
+		values[2] = CStringGetTextDatum(s->message);
+		nulls[3] = s->detail == NULL;
+		values[3] = nulls[3] ? (Datum) 0 : CStringGetTextDatum(s->detail);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 	return (Datum) 0;

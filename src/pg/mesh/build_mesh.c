@@ -12,6 +12,7 @@
 
 #include "core/base/parallel.h"
 #include "core/set/set.h"
+#include "core/solid/solid.h"
 #include "utils/memutils.h"
 
 /* ---- one mesh ---- */
@@ -384,8 +385,8 @@ begin_solids(rb_meshing_run *run)
 		part->solid = all[i].solid;
 		if (all[i].row < set->nrows)
 			t->row[rows++] = all[i].row;
-		else if (part->unread == RB_GEOMETRY_OK)
-			part->unread = side->refused[all[i].row - set->nrows].fault;
+		else if (part->unread.fault == RB_GEOMETRY_OK)
+			part->unread = side->refused[all[i].row - set->nrows];
 	}
 	t->start[t->nsolids] = rows;
 	rb_free(run->memory, (void **) &all);
@@ -531,14 +532,12 @@ make_meshes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 		if (rb_should_stop(&t->run->ctx) || (!t->run->call->skip_bad && i > rb_load(&t->failed)))
 			return;
-		part->status =
-			part->unread != RB_GEOMETRY_OK ? RB_BAD_PLC : make_solid(ctx, t, (uint32) i, part);
+		part->status = part->unread.fault != RB_GEOMETRY_OK ? RB_BAD_PLC
+															: make_solid(ctx, t, (uint32) i, part);
 		if (part->status == RB_BAD_PLC)
 		{
 			rb_forget_failure(ctx);
-			if (t->run->call->skip_bad)
-				rb_welded_free(ctx->memory, &part->welded);
-			else
+			if (!t->run->call->skip_bad)
 				note_failed(t, (uint32) i);
 		}
 		else if (part->status != RB_OK)
@@ -606,29 +605,91 @@ raise_flaw(rb_meshing_run *run, uint32 solid)
 	pg_unreachable();
 }
 
+/* Describes a solid with a row that could not be read. */
+static void
+describe_unread(const rb_meshing_run *run, const rb_refusal *unread, rb_skipped_solid *to)
+{
+	const rb_source *source = &run->call->source[run->call->at[RB_MESH_FACETS]];
+	rb_solid_report report;
+	char reason[RB_SOLID_REASON];
+
+	rb_solid_of_refusal(&report, unread, source->face_tolerance);
+	rb_solid_reason(&report, reason);
+	to->message = pstrdup(reason);
+}
+
+/* Describes a solid that could not be meshed by the error that it would raise. */
+static void
+describe_flaw(rb_meshing_run *run, rb_meshing_part *part, rb_skipped_solid *to)
+{
+	const char *function = run->call->function;
+	MemoryContext context = CurrentMemoryContext;
+	ErrorData *error = NULL;
+
+	run->part = part;
+	PG_TRY();
+	{
+		if (part->flaw.kind == RB_FLAW_NONE)
+			rb_meshing_check_max_points(run, part->welded.plc.npoints);
+		rb_meshing_raise_flaw(run);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	/* The message begins with the function and a colon. */
+	to->message = error->message + strlen(function) + 2;
+	to->detail = error->detail;
+}
+
+/* Moves the skipped solids to a list of their own, and frees the memory of their parts. */
+static void
+list_skipped_solids(rb_meshing_run *run)
+{
+	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(run));
+	uint32 kept = 0;
+
+	for (uint32 i = 0; i < run->nparts; i++)
+		run->nskipped += run->parts[i].status != RB_OK;
+	run->skipped =
+		MemoryContextAllocHuge(CurrentMemoryContext, Max(run->nskipped, 1) * sizeof *run->skipped);
+	run->nskipped = 0;
+	for (uint32 i = 0; i < run->nparts; i++)
+	{
+		rb_meshing_part *part = &run->parts[i];
+		rb_skipped_solid *to = &run->skipped[run->nskipped];
+
+		CHECK_FOR_INTERRUPTS();
+		if (part->status == RB_OK)
+		{
+			run->parts[kept++] = *part;
+			continue;
+		}
+		*to = (rb_skipped_solid){.solid = part->solid, .reason = rb_meshing_flaw_name(part)};
+		if (part->unread.fault != RB_GEOMETRY_OK)
+			describe_unread(run, &part->unread, to);
+		else
+			describe_flaw(run, part, to);
+		rb_welded_free(run->memory, &part->welded);
+		run->nskipped++;
+	}
+	run->nparts = kept;
+	MemoryContextSwitchTo(old);
+}
+
 /* Reports the solids that could not be meshed. */
 static void
 end_solids(rb_meshing_run *run)
 {
-	const uint32 n = run->nparts;
-	rb_meshing_part *bad;
-	uint32 kept = 0;
-
 	if (run->threads->failed != RB_NONE)
 		raise_flaw(run, run->threads->failed);
 	for (int s = 0; s < RB_MESH_STAGES; s++)
-		for (uint32 i = 0; i < n; i++)
+		for (uint32 i = 0; i < run->nparts; i++)
 			run->ms[s] += run->parts[i].ms[s] / run->threads->n;
-	/* Move the skipped solids to the end. */
-	bad = rb_meshing_array(run, n, sizeof *bad);
-	for (uint32 i = 0; i < n; i++)
-		if (run->parts[i].status == RB_OK)
-			run->parts[kept++] = run->parts[i];
-		else
-			bad[run->skipped++] = run->parts[i];
-	memcpy(run->parts + kept, bad, run->skipped * sizeof *bad);
-	rb_free(run->memory, (void **) &bad);
-	run->nparts = kept;
+	list_skipped_solids(run);
 }
 
 void

@@ -122,7 +122,7 @@ typedef struct rb_meshing_part
 	rb_refine_report refined; /* Result of refinement, if requested */
 	rb_meshing_names *names;  /* Ids in the tables of a mesh that is continued, or NULL */
 	rb_flaw flaw;
-	rb_geometry_fault unread; /* Fault of a row that could not be read, or RB_GEOMETRY_OK */
+	rb_refusal unread; /* First row that could not be read; its fault is RB_GEOMETRY_OK if none */
 	rb_status status;
 	double ms[RB_MESH_STAGES]; /* Milliseconds of each stage for one solid */
 } rb_meshing_part;
@@ -146,9 +146,10 @@ typedef struct rb_meshing_run
 	rb_meshing_part one;
 	rb_meshing_part *parts; /* &one, or an array with a part for each solid, by id */
 	uint32 nparts;
-	rb_meshing_part *part; /* Current part */
-	uint32 skipped;        /* Number of skipped solids */
-	bool empty;            /* The mesh has no tetrahedra, so no rows were written */
+	rb_meshing_part *part;     /* Current part */
+	rb_skipped_solid *skipped; /* Skipped solids, in the order of their ids */
+	uint32 nskipped;
+	bool empty; /* The mesh has no tetrahedra, so no rows were written */
 	rb_refine_options options;
 	/* Rounds on a device (refine_function.c) */
 	uint64 expected; /* Estimated number of tetrahedra */

@@ -293,15 +293,13 @@ rb_meshing_notices(const rb_meshing_run *run)
 			add_solid(&empty, part->solid);
 	}
 	memset(&why, 0, sizeof why);
-	if (run->empty && empty.n == 0 && run->skipped == 0)
+	if (run->empty && empty.n == 0 && run->nskipped == 0)
 		ereport(NOTICE, (errmsg("%s: the mesh has no tetrahedra", function),
 						 errdetail("The input is empty.%s", no_rows)));
-	for (uint32 i = 0; i < run->skipped; i++)
+	for (uint32 i = 0; i < run->nskipped; i++)
 	{
-		const rb_meshing_part *part = &run->parts[run->nparts + i];
-
-		add_solid(&skipped, part->solid);
-		rb_reasons_add(&why, rb_meshing_flaw_name(part), 1);
+		add_solid(&skipped, run->skipped[i].solid);
+		rb_reasons_add(&why, run->skipped[i].reason, 1);
 	}
 	if (split.points + split.segments + split.dropped + split.level > 0)
 		ereport(NOTICE,
@@ -335,8 +333,8 @@ rb_meshing_notices(const rb_meshing_run *run)
 							   skipped.n, function, skipped.n),
 				 errdetail("Skipped: %s.  Reasons: %s.%s", list_solids(&skipped),
 						   rb_reasons_text(&why), no_rows),
-				 errhint("Use on_bad => 'error' to report the first invalid solid with its "
-						 "fault.  Run SET redblue.skip_notice = off; to disable this notice.")));
+				 errhint("Run SELECT * FROM redblue_last_skipped(); to list them with their "
+						 "faults.  Run SET redblue.skip_notice = off; to disable this notice.")));
 	if (full > 0)
 		ereport(NOTICE,
 				(errmsg("%s: refinement stopped at max_points = " UINT64_FORMAT, function,
@@ -574,4 +572,5 @@ rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms)
 				  psprintf("%llu tetrahedra, peak %llu kB", (unsigned long long) s.tets,
 						   (unsigned long long) (rb_memory_peak(run->memory) >> 10)));
 	rb_last_report_set(&report, GetUserId());
+	rb_last_skipped_set(run->skipped, run->nskipped);
 }

@@ -340,8 +340,8 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 const char *
 rb_meshing_flaw_name(const rb_meshing_part *part)
 {
-	if (part->unread != RB_GEOMETRY_OK)
-		return rb_refusal_name(part->unread);
+	if (part->unread.fault != RB_GEOMETRY_OK)
+		return rb_refusal_name(part->unread.fault);
 	switch (part->flaw.kind)
 	{
 		case RB_FLAW_NONE:
