@@ -11,6 +11,10 @@
  * segment, both splits are thus at the same distance. After a number of splits, the distance is a
  * power of two (Ruppert), which is the same for all segments of the point.
  *
+ * Long segments that are nearly parallel and very close to each other are split at the same places:
+ * beside the encroaching point, even if that is far from the middle. A split elsewhere would
+ * encroach on all the others, and so on, until subsegments are as short as the segments are close.
+ *
  * Only subsegments of which both ends have new tetrahedra around them are checked again.
  */
 #include "core/base/bucket.h"
@@ -20,6 +24,8 @@
 #define CUTS_FREE 12 /* splits of a segment before its distances become powers of two */
 /* minimum distance of a split from the ends, as a fraction of the subsegment */
 #define MARGIN 0.2
+/* A split is beside an encroaching point if the ends are at least this many times farther away */
+#define BESIDE 30
 
 typedef struct rb_coarse_keys
 {
@@ -197,6 +203,40 @@ nearest_power(double from, double to)
 	return power > from && power < to ? power : middle;
 }
 
+/* Computes the point of segment ab at a fraction of its length. */
+static void
+place_on_segment(const double *a, const double *b, double share, double *at)
+{
+	for (int k = 0; k < 3; k++)
+	{
+		const double far = b[k] - a[k];
+
+		if (a[k] == b[k])
+			/* Keep a segment that is parallel to an axis parallel. */
+			at[k] = a[k];
+		else if (fabs(far) <= DBL_MAX)
+			at[k] = a[k] + far * share;
+		else
+			at[k] = a[k] * (1 - share) + b[k] * share;
+	}
+}
+
+/*
+ * Returns true if a split of segment ab at a distance from a would be beside point w: much nearer to
+ * it than to the ends of the subsegment, which are at the distances `from` and `to`.
+ */
+static bool
+is_beside(const double *a, const double *b, double distance, double from, double to,
+		  const double *w)
+{
+	double at[3];
+
+	if (!(distance > from && distance < to))
+		return false;
+	place_on_segment(a, b, distance / point_distance(a, b), at);
+	return BESIDE * point_distance(at, w) < fmin(distance - from, to - distance);
+}
+
 /* Computes where to split subsegment p: *at is the distance from end *end of its segment. */
 static void
 split_distance(rb_recovery *r, const rb_subsegment *p, uint32_t in_the_way, uint32_t *end,
@@ -207,31 +247,36 @@ split_distance(rb_recovery *r, const rb_subsegment *p, uint32_t in_the_way, uint
 	const double *a = rb_mesh_point(&r->mesh, ends[0]), *b = rb_mesh_point(&r->mesh, ends[1]);
 	double near_a = fmin(point_distance(a, u), point_distance(a, v)),
 		   near_b = fmin(point_distance(b, u), point_distance(b, v));
-	bool by_b = r->acute[ends[1]] && (!r->acute[ends[0]] || near_b < near_a);
-	const double *centre = by_b ? b : a;
-	double from = by_b ? near_b : near_a;
-	double length = point_distance(u, v);
-	double to = from + length;
+	const bool acute = r->acute[ends[0]] || r->acute[ends[1]];
+	const bool by_b = r->acute[ends[1]] && (!r->acute[ends[0]] || near_b < near_a);
+	const double *centre = by_b ? b : a, *other = by_b ? a : b;
+	const double from = by_b ? near_b : near_a;
+	const double length = point_distance(u, v);
+	const double to = from + length;
+	const bool free = r->cuts[p->segment] <= CUTS_FREE;
 	double wish = from + length / 2;
 
 	*end = by_b ? 1 : 0;
-	if (r->acute[ends[0]] || r->acute[ends[1]])
-	{
-		if (r->cuts[p->segment] > CUTS_FREE)
-			wish = nearest_power(from + MARGIN * length, to - MARGIN * length);
-		else if (in_the_way != RB_NONE)
-			wish = point_distance(centre, rb_mesh_point(&r->mesh, in_the_way));
-	}
-	else if (in_the_way != RB_NONE && r->cuts[p->segment] <= CUTS_FREE)
+	if (in_the_way != RB_NONE)
 	{
 		const double *w = rb_mesh_point(&r->mesh, in_the_way);
+		double beside = point_distance(centre, w);
 
-		wish = point_distance(centre, w) * angle_cosine(centre, w, centre == a ? b : a);
+		if (!acute)
+			beside *= angle_cosine(centre, w, other);
+		if (is_beside(centre, other, beside, from, to, w))
+		{
+			*at = beside;
+			return;
+		}
+		if (free)
+			wish = beside;
 	}
+	if (acute && !free)
+		wish = nearest_power(from + MARGIN * length, to - MARGIN * length);
 	if (!(wish >= from + MARGIN * length && wish <= to - MARGIN * length))
-		wish = r->cuts[p->segment] > CUTS_FREE
-				   ? nearest_power(from + MARGIN * length, to - MARGIN * length)
-				   : from + length / 2;
+		wish =
+			free ? from + length / 2 : nearest_power(from + MARGIN * length, to - MARGIN * length);
 	*at = wish;
 }
 
@@ -349,26 +394,13 @@ split_piece(rb_recovery *r, uint32_t i, uint32_t t)
 	const uint32_t s = p->segment;
 	uint32_t way = encroaching_point(r, p->u, p->v, t);
 	uint32_t end, w, same;
-	double at[3], distance_from, share, whole;
+	double at[3], distance_from;
 	const double *a, *b;
 
 	split_distance(r, p, way, &end, &distance_from);
 	a = rb_mesh_point(&r->mesh, r->segments[s][end]);
 	b = rb_mesh_point(&r->mesh, r->segments[s][1 - end]);
-	whole = point_distance(a, b);
-	share = distance_from / whole;
-	for (int k = 0; k < 3; k++)
-	{
-		double far = b[k] - a[k];
-
-		if (a[k] == b[k])
-			/* Keep a segment that is parallel to an axis parallel. */
-			at[k] = a[k];
-		else if (fabs(far) <= DBL_MAX)
-			at[k] = a[k] + far * share;
-		else
-			at[k] = a[k] * (1 - share) + b[k] * share;
-	}
+	place_on_segment(a, b, distance_from / point_distance(a, b), at);
 	if (!is_inside_subsegment(r, p, at))
 		return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, p->u, s, at);
 	RB_TRY(rb_recover_add_point(r, at, RB_VERTEX_ON_SEGMENT, s, &w));
