@@ -244,8 +244,8 @@ moves_text(const rb_split_done *split)
 	if (split->level == 0)
 		return "";
 	return psprintf(
-		"  Where facets still crossed after rounding, %u points of the input were moved "
-		"by at most %.3g, to grids of up to %.3g (level %u).",
+		"  Where facets still crossed after rounding, or their mesh failed, %u points of the input "
+		"were moved by at most %.3g, to grids of up to %.3g (level %u).",
 		split->moved, split->largest_move, split->grid, split->level);
 }
 
