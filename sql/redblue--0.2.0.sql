@@ -1674,7 +1674,7 @@ and min_dihedral (in degrees) of each tetrahedron; a vertex that was added on th
 Without facets, points and segments, refines the mesh stored in the tables: adds vertices, and replaces the other three tables, whose
 readers see the old mesh until the transaction ends; facet_id, polygon, segment_id, segment and region are preserved.
 min_dihedral: removes tetrahedra with a dihedral angle below that number of degrees (slivers), as far as possible, by flips, moves of vertices
-that were added inside, and at most one more vertex in ten; 0, the default, keeps them. Those that remain are bad. Facets, segments and
+that this call added inside, and at most one more vertex in ten; 0, the default, keeps them. Those that remain are bad. Facets, segments and
 regions do not change, but faces may not be Delaunay afterwards, and the mesh cannot be refined again.
 solid: a column of facets; all rows with the same value form a solid, and each solid is meshed separately, in parallel, into the same tables,
 which have a column solid_id. A solid that cannot be meshed raises an error, that of the smallest such value; with on_bad => ''skip'' it is

@@ -32,6 +32,11 @@ SELECT fault, tets FROM redblue_mesh_check('m', 'crate', 'dust', delaunay => fal
 ROLLBACK;
 -- Such a mesh cannot be refined again
 SELECT redblue_refine(mesh => 'm', max_volume => 0.1);
+-- An existing mesh keeps its vertices.
+CREATE TABLE vertices AS TABLE plain_vertices;
+SELECT bad_angle > 0 AS bad FROM redblue_refine(mesh => 'plain', min_dihedral => 40);
+SELECT count(*) FROM redblue_mesh_check('plain', 'crate', 'dust', delaunay => false);
+SELECT count(*) FROM (TABLE vertices EXCEPT TABLE plain_vertices) v;
 -- Solids
 SELECT solids, bad_angle, smallest_angle >= 8 AS reached FROM redblue_refine_query('SELECT id + 12 * k AS id, k AS solid, ax + 10 * k AS ax, ay, az, bx + 10 * k AS bx, "by", bz, cx + 10 * k AS cx, cy, cz FROM crate, generate_series(1, 3) k', mesh => 's', solid => 'solid', max_volume => 0.4, min_dihedral => 8);
 SELECT count(*) FROM redblue_mesh_check('s', delaunay => false);

@@ -857,7 +857,7 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 	}
 	report->ms_rounds = lap_ms(&start);
 	if (status == RB_OK && options->min_dihedral > 0)
-		status = rb_refining_remove_slivers(&r, &report->slivers);
+		status = rb_refining_remove_slivers(&r, tets->npoints, &report->slivers);
 	report->ms_slivers = lap_ms(&start);
 	if (status == RB_OK)
 		status = export_mesh(&r, tets);

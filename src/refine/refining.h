@@ -179,9 +179,11 @@ extern rb_status rb_refining_rebuild(rb_refining *r, bool *done);
 
 /*
  * Removes tetrahedra with a dihedral angle below options->min_dihedral, as far as possible, after
- * all rounds (slivers.c). The cells can be exported afterwards, but not refined further.
+ * all rounds (slivers.c). The first nkept vertices do not move. The cells can be exported
+ * afterwards, but not refined further.
  */
-extern rb_status rb_refining_remove_slivers(rb_refining *r, rb_slivers_report *report);
+extern rb_status rb_refining_remove_slivers(rb_refining *r, uint32_t nkept,
+											rb_slivers_report *report);
 
 /* Allocates room for this many cells and vertices (import.c). */
 extern rb_status rb_refining_reserve(rb_refining *r, size_t cells, size_t sites);

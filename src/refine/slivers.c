@@ -11,7 +11,7 @@
  *			around it is largest
  *	points	a vertex is added in a cavity around an edge or around the sliver
  *
- * Input vertices and vertices on segments and facets never move, and the cells on both sides of a
+ * Vertices that existed before and vertices on segments and facets never move, and the cells on both sides of a
  * constrained face are never exchanged together, so facets, segments and regions remain as they
  * are. A change is made only if the new tetrahedra are positively oriented, by exact signs, if their
  * smallest angle is greater than that of the old ones, and if no more of them exceed the bounds of
@@ -53,7 +53,8 @@ typedef struct removal
 {
 	rb_refining *r;
 	rb_slivers_report *report;
-	double bound; /* Measure of the minimum angle */
+	uint32_t nkept; /* Number of vertices that existed before; they do not move */
+	double bound;   /* Measure of the minimum angle */
 	rb_exchange x;
 	/* Slivers to be treated in this pass and in the next one */
 	sliver_vec list, next;
@@ -464,7 +465,7 @@ collect_star(removal *s, uint32_t cell, uint32_t vertex)
 	const rb_cells *m = &s->r->mesh;
 	rb_exchange *x = &s->x;
 
-	if (m->kind[vertex] != RB_VERTEX_INSIDE)
+	if (vertex < s->nkept || m->kind[vertex] != RB_VERTEX_INSIDE)
 		return false;
 	x->old[0] = cell;
 	x->nold = 1;
@@ -768,7 +769,7 @@ count_not_delaunay_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 rb_status
-rb_refining_remove_slivers(rb_refining *r, rb_slivers_report *report)
+rb_refining_remove_slivers(rb_refining *r, uint32_t nkept, rb_slivers_report *report)
 {
 	rb_context *ctx = r->ctx;
 	const uint64_t most = (uint64_t) r->nsites + r->nsites / SHARE_ADDED;
@@ -779,6 +780,7 @@ rb_refining_remove_slivers(rb_refining *r, rb_slivers_report *report)
 		return status;
 	memset(s, 0, sizeof *s);
 	s->r = s->x.r = r;
+	s->nkept = nkept;
 	s->report = report;
 	s->bound = rb_angle_measure(r->options->min_dihedral);
 	s->x.env = (rb_exact_env){.filters = ctx->filters, .exact = true};

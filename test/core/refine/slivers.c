@@ -345,6 +345,39 @@ same_on_threads(void)
 	}
 }
 
+/* Vertices of a mesh that was refined before stay where they are. */
+static void
+vertices_kept(void)
+{
+	const sliver_model *model = &sliver_models[4];
+	const rb_refine_options with = sliver_options(model, 40), without = sliver_options(model, 0);
+	rb_refine_report report;
+	uint64_t faults;
+	rb_context ctx;
+	double *before;
+	uint32_t n;
+	rb_tets t;
+	rb_plc from;
+
+	(void) build(model->model, model->name, AS_IT_IS);
+	from = plc();
+	if (refine(&from, model->keep, &without, &t, &report) != RB_OK)
+		return;
+	n = t.npoints;
+	CHECK(report.added[RB_VERTEX_INSIDE] > 100, "%lu vertices inside",
+		  (unsigned long) report.added[RB_VERTEX_INSIDE]);
+	before = malloc(n * sizeof(double[3]));
+	memcpy(before, t.points, n * sizeof(double[3]));
+	rb_context_init(&ctx, memory);
+	CHECK(rb_refine(&ctx, &with, &t, &report) == RB_OK, "refined again");
+	CHECK(report.slivers.flips > 0, "no flips");
+	CHECK(memcmp(before, t.points, n * sizeof(double[3])) == 0, "vertices moved");
+	(void) count_faults(&from, model->keep, &t, true, &faults);
+	CHECK(faults == 0, "%lu faults", (unsigned long) faults);
+	free(before);
+	rb_tets_free(memory, &t);
+}
+
 /* No vertex is added on the surface or beyond the maximum number. */
 static void
 limits_kept(void)
@@ -459,6 +492,7 @@ main(void)
 	CHECK_RUN(angles_agree);
 	CHECK_RUN(models_compared);
 	CHECK_RUN(same_on_threads);
+	CHECK_RUN(vertices_kept);
 	CHECK_RUN(limits_kept);
 	CHECK_RUN(stopped);
 	CHECK_RUN(budgets);
