@@ -151,7 +151,7 @@ like($err, qr/53200.*redblue_intersects: out of memory.*redblue.memory_limit is 
 $session->ask('RESET redblue.memory_limit');
 is($session->ask("SET work_mem = '64kB'; $wide"), $answer, 'rows in a file');
 ($out, $err) = $session->ask("SET temp_file_limit = '256kB'; $wide");
-like($err, qr/53400.*temporary file size exceeds temp_file_limit/, 'which has a limit');
+like($err, qr/53400.*temporary file size exceeds "?temp_file_limit/, 'which has a limit');
 $session->ask('RESET temp_file_limit');
 is($session->ask($wide), $answer, 'and the session answers');
 is($watch->ask("SELECT count(*) FROM pg_ls_tmpdir()"), 0, 'no file is left');

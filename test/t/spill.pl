@@ -227,7 +227,7 @@ for ([ qr/On the red side, a single row has 9\d+ parts\./, "'SELECT *, 1 AS o FR
 $s->ask("SET redblue.memory_limit = '20MB'");
 my $answer = $s->ask($count);
 (undef, $err) = $s->ask("SET temp_file_limit = '10MB'; $count");
-like($err, qr/ERROR:  53400: temporary file size exceeds temp_file_limit/, 'temp_file_limit is heard');
+like($err, qr/ERROR:  53400: temporary file size exceeds "?temp_file_limit/, 'temp_file_limit is heard');
 like($err, qr/CONTEXT:  reading the (red|blue) side of redblue_triangle_pairs/, 'and the CONTEXT says where');
 is(temp_files(), 0, 'no file is left');
 $s->ask('RESET temp_file_limit');

@@ -92,7 +92,8 @@ raise('not created', "SET search_path = pg_catalog; SELECT * FROM redblue_triang
 raise('memory', "SET redblue.memory_limit = '1MB'; SELECT count(*) FROM redblue_triangle_pairs('many', 'many')");
 my $gpu = $node->safe_psql('postgres', 'SELECT cuda FROM redblue_info()') eq 't';
 my $million = "'SELECT i AS id, i AS lx, 0 AS ly, i + 1 AS hx, 1 AS hy FROM (SELECT generate_series(1, 1000000) AS i) s'";
-raise('temp_file_limit', "SET redblue.memory_limit = '20MB'; SET temp_file_limit = '10MB'; SELECT count(*) FROM redblue_box_pairs_query($million, $million)");
+raise('temp_file_limit', "SET redblue.memory_limit = '20MB'; SET temp_file_limit = '10MB'; SELECT count(*) FROM redblue_box_pairs_query($million, $million)",
+	'"temp_file_limit"' => 'temp_file_limit'); # PostgreSQL 18 quotes it
 $node->stop;
 {
 	local $ENV{LD_PRELOAD} = $ENV{REFUSE_SO};
