@@ -81,6 +81,11 @@ COMMENT ON TYPE redblue_solid_relation IS
 'Holds the ids of a red and a blue solid that share a point, and their relation: the red solid crosses, touches, is inside, contains or is
 equal to the blue one.';
 
+CREATE TYPE redblue_solid_overlap AS (red_id bigint, blue_id bigint, volume float8, cx float8, cy float8, cz float8);
+COMMENT ON TYPE redblue_solid_overlap IS
+'Holds the ids of a red and a blue solid, the volume of what they share, and its centroid (cx, cy, cz), which is null if they share only a
+part of their boundaries.';
+
 CREATE TYPE redblue_solid_report AS (id bigint, faces int, closed boolean, oriented boolean, self_intersections bigint, reason text,
 	valid boolean, code int, x float8, y float8, z float8);
 COMMENT ON TYPE redblue_solid_report IS
@@ -963,6 +968,39 @@ COMMENT ON FUNCTION redblue_solid_check_query IS
 'Returns the result of redblue_solid_check for the rows of a query. The text is a single read-only SELECT (including WITH, VALUES and TABLE),
 which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those of
 redblue_solid_check.';
+
+CREATE FUNCTION redblue_solid_overlaps(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_solid name DEFAULT NULL, blue_solid name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	on_bad text DEFAULT 'error',
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
+RETURNS SETOF redblue_solid_overlap
+AS 'MODULE_PATHNAME', 'redblue_solid_overlaps'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_solid_overlaps IS
+'Returns the volume and the centroid of what two solids share, for all pairs of solids of two tables or views whose interiors intersect or
+whose boundaries share an area. Solids of the second kind have volume 0 and no centroid. Results are the doubles nearest to the exact
+values for the stored coordinates, in the units of these; the volume is 0 only if the interiors do not intersect, and is Infinity beyond the
+largest double. Solids, red_solid and blue_solid (as solid), on_bad and errors are those of redblue_points_in_solids.';
+
+CREATE FUNCTION redblue_solid_overlaps_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_solid name DEFAULT NULL, blue_solid name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	on_bad text DEFAULT 'error',
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
+RETURNS SETOF redblue_solid_overlap
+AS 'MODULE_PATHNAME', 'redblue_solid_overlaps_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_solid_overlaps_query IS
+'Returns the result of redblue_solid_overlaps for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES and
+TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those of
+redblue_solid_overlaps.';
 
 CREATE FUNCTION redblue_solid_measures(
 	solids regclass,

@@ -79,6 +79,14 @@ sum, in square units of the coordinates. A surface need be neither closed nor a 
 of redblue_faces. The result is 0 only if no face has an area, is Infinity beyond the largest double, and null if the geometry is empty.
 Errors: 42804 points and lines; and those of redblue_intersects.';
 
+CREATE FUNCTION redblue_overlap_volume(a geometry, b geometry) RETURNS double precision
+AS 'MODULE_PATHNAME', 'redblue_geometry_overlap_volume' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 20000;
+COMMENT ON FUNCTION redblue_overlap_volume IS
+'Returns the volume of what two solids share (see redblue_volume): the double nearest to the exact volume, in cubic units of the coordinates.
+It is 0 only if their interiors do not intersect, Infinity beyond the largest double, and null if a geometry is empty. Solids with disjoint
+boxes are not checked.
+Errors: 22023 invalid solid, different SRIDs or geometries without Z; and those of redblue_intersects.';
+
 -- ---- geometries out ----
 
 CREATE FUNCTION redblue_faces(surface geometry, OUT face int, OUT part int, OUT geom geometry) RETURNS SETOF record

@@ -51,6 +51,7 @@ my %call = (
 	points => [ 'redblue_points_in_solids', "'points', 'balls'", ", solid => 'solid'" ],
 	segments => [ 'redblue_segments_in_solids', "'holes', 'balls'", ", solid => 'solid'" ],
 	relations => [ 'redblue_solid_pairs', "'balls', 'others'", ", red_solid => 'solid', blue_solid => 'solid'" ],
+	overlaps => [ 'redblue_solid_overlaps', "'balls', 'others'", ", red_solid => 'solid', blue_solid => 'solid'" ],
 	check => [ 'redblue_solid_check', "'balls'", ", solid => 'solid'" ],
 	measures => [ 'redblue_solid_measures', "'balls'", ", solid => 'solid'" ]);
 my %rows;
@@ -123,6 +124,7 @@ my %long = (
 	points => "redblue_points_in_solids('dots', 'onion', solid => 'solid')",
 	segments => "redblue_segments_in_solids('beams', 'onion', solid => 'solid')",
 	relations => "redblue_solid_pairs('mesh', 'mesh', red_solid => 'solid', blue_solid => 'solid')",
+	overlaps => "redblue_solid_overlaps('mesh', 'mesh', red_solid => 'solid', blue_solid => 'solid')",
 	'relations of an onion' => "redblue_solid_pairs('onion', 'onion', red_solid => 'solid', blue_solid => 'solid')",
 	measures => "redblue_solid_measures_query('SELECT solid + 100 * n AS solid, ax, ay, az, bx, by, bz, cx, cy, cz FROM mesh, generate_series(1, 8) n', solid => 'solid')",
 	'measures of one' => "redblue_solid_measures_query('SELECT n AS one, ax, ay, az, bx, by, bz, cx, cy, cz FROM mesh, generate_series(1, 8) n', solid => 'one')",

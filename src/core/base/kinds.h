@@ -64,6 +64,7 @@ typedef enum rb_predicate
 	RB_RELATION, /* how two solids are positioned relative to each other */
 	RB_VALIDITY, /* whether the triangles form a valid solid, and if not, why */
 	RB_MEASURES, /* volume, area, centroid and box of a solid */
+	RB_OVERLAP,  /* volume and centroid of what two solids share */
 	/* how a point, line, surface or solid lies relative to a solid */
 	RB_POSITION
 } rb_predicate;
@@ -138,6 +139,7 @@ enum
 	X(RB_RELATION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_relations) \
 	X(RB_VALIDITY, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_solids)    \
 	X(RB_MEASURES, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_measures)  \
+	X(RB_OVERLAP, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_overlaps)   \
 	X(RB_POSITION, RB_POINT3, RB_TRIANGLE3, rb_compose_positions)    \
 	X(RB_POSITION, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_positions)  \
 	X(RB_POSITION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_positions)
@@ -217,6 +219,7 @@ rb_predicate_has_payload(rb_predicate predicate)
 
 #define RB_VALIDITY_WORDS 37
 #define RB_MEASURES_WORDS 11
+#define RB_OVERLAP_WORDS 4
 
 /* Returns the number of eight-byte payload words of a pair in a block. */
 RB_HOST_DEVICE int
@@ -232,6 +235,8 @@ rb_payload_words(rb_predicate predicate)
 			return RB_VALIDITY_WORDS;
 		case RB_MEASURES: /* words of rb_measures */
 			return RB_MEASURES_WORDS;
+		case RB_OVERLAP: /* words of rb_overlap */
+			return RB_OVERLAP_WORDS;
 		default:
 			return 1;
 	}

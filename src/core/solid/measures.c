@@ -208,20 +208,6 @@ add_roughly_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/*
- * Rounds x down and up within its error. Returns true if both results are equal, which is then the
- * nearest double. The error is at least 4 e |x|, so that doubling it covers the rounding of both
- * sums here.
- */
-static bool
-round_roughly(rb_double_double x, double error, double *result)
-{
-	const double down = x.high + (x.low - 2 * error), up = x.high + (x.low + 2 * error);
-
-	*result = down + 0.0;
-	return down == up && fabs(down) <= DBL_MAX;
-}
-
 /* Computes the area from the rough sums. Returns false if its rounding is not decided. */
 static bool
 round_rough_area(const row_sums *r, double *area)
@@ -232,7 +218,7 @@ round_rough_area(const row_sums *r, double *area)
 	const rb_double_double half = {r->rough.area.high / 2, r->rough.area.low / 2};
 
 	/* Errors of sums below the smallest normal doubles are not bounded. */
-	return half.high > ROOT_UNDERFLOW && round_roughly(half, error, area) && *area > 0;
+	return half.high > ROOT_UNDERFLOW && rb_round_within(half, error, area) && *area > 0;
 }
 
 /* Computes volume and centroid from the rough sums. Returns false if one is not decided. */
@@ -248,7 +234,7 @@ round_rough_volume(const row_sums *r, rb_measures *m)
 		return false;
 	/* The error of the quotient by 6 is at most 24 e times itself. */
 	q = rb_double_double_div(volume, rb_double_double_of(6));
-	if (!round_roughly(q, error / 4 + 32 * e * q.high, &m->volume))
+	if (!rb_round_within(q, error / 4 + 32 * e * q.high, &m->volume))
 		return false;
 	for (int a = 0; a < 3; a++)
 	{
@@ -267,7 +253,7 @@ round_rough_volume(const row_sums *r, rb_measures *m)
 		off = 2 * extent * (error / volume.high) + 40 * e * extent;
 		c = rb_double_double_add(rb_double_double_of(r->low[a]), q);
 		off += 8 * e * fabs(c.high) + UNDERFLOW * (1 + n / volume.high);
-		if (!round_roughly(c, off, &m->centroid[a]))
+		if (!rb_round_within(c, off, &m->centroid[a]))
 			return false;
 	}
 	return true;

@@ -428,37 +428,16 @@ rb_around_surface(rb_exact_env *env, const double *t, const rb_fans *solid, uint
 #define GRAIN RB_SIZE(256, 5) /* Number of collected pairs a thread takes at a time */
 #define CHECK_INTERVAL 4096   /* Number of small steps between checks for cancellation */
 
-/*
- * Payload of pairs that come from rays, in addition to the contacts: one triangle identifies a
- * sheet, which is inside the row of the other triangle. No contact has dimension 3, so the values
- * are unique.
- */
-#define RED_SHEET_INSIDE 3
-#define BLUE_SHEET_INSIDE 7
-
-typedef struct relations
-{
-	rb_context *ctx;
-	const rb_backend *backend;
-	const rb_job *job;
-	uint32_t *bad[2]; /* Bitmaps of the invalid rows of red and blue */
-	rb_fans fans[2];
-	rb_notes notes; /* Known facts about pairs of rows, as pairs of triangles */
-	size_t *group;  /* Start of each pair of rows in `notes`, with one extra entry at the end */
-	size_t ngroups;
-	uint32_t *found; /* Bits RB_RED_ALONE, ... found for each pair of rows */
-} relations;
-
 /* Returns the red solid to which the red triangle of a contact belongs. */
 static uint32_t
-red_row_of_contact(const relations *r, rb_pair pair)
+red_row_of_contact(const rb_relations *r, rb_pair pair)
 {
 	return rb_row_of(r->job->red, rb_pair_red(pair));
 }
 
 /* Returns the blue solid to which the blue triangle of a contact belongs. */
 static uint32_t
-blue_row_of_contact(const relations *r, rb_pair pair)
+blue_row_of_contact(const rb_relations *r, rb_pair pair)
 {
 	return rb_row_of(r->job->blue, pair.blue);
 }
@@ -488,7 +467,7 @@ is_contact_passage(rb_pair pair)
 static rb_status
 collect_contacts_of_solids(void *user, const rb_pair *pairs, size_t n)
 {
-	relations *r = user;
+	rb_relations *r = user;
 	rb_pair some[BATCH];
 	size_t nsome = 0;
 
@@ -510,7 +489,7 @@ collect_contacts_of_solids(void *user, const rb_pair *pairs, size_t n)
 
 /* Joins the triangles of both sides, and collects the contacts from which solids are related. */
 static rb_status
-find_contacts_of_solids(relations *r)
+find_contacts_of_solids(rb_relations *r)
 {
 	const rb_job job = {.red = r->job->red, .blue = r->job->blue, .predicate = RB_CONTACT};
 	const rb_sink sink = {.put = collect_contacts_of_solids, .user = r};
@@ -520,7 +499,7 @@ find_contacts_of_solids(relations *r)
 
 /* Finds the sheets of one side that are inside rows of the other side. */
 static rb_status
-find_sheets_inside(relations *r, int side)
+find_sheets_inside(rb_relations *r, int side)
 {
 	const rb_fans *from = &r->fans[side], *solids = &r->fans[!side];
 	rb_notes inside;
@@ -534,8 +513,8 @@ find_sheets_inside(relations *r, int side)
 		const uint32_t sheet = from->sheets[inside.at[i].red], in = inside.at[i].blue;
 
 		inside.at[i] =
-			side == 0 ? (rb_pair){sheet | (uint32_t) RED_SHEET_INSIDE << RB_PAYLOAD_SHIFT, in}
-					  : (rb_pair){in | (uint32_t) BLUE_SHEET_INSIDE << RB_PAYLOAD_SHIFT, sheet};
+			side == 0 ? (rb_pair){sheet | (uint32_t) RB_RED_SHEET_INSIDE << RB_PAYLOAD_SHIFT, in}
+					  : (rb_pair){in | (uint32_t) RB_BLUE_SHEET_INSIDE << RB_PAYLOAD_SHIFT, sheet};
 	}
 	if (status == RB_OK)
 		status = rb_notes_add(&r->notes, inside.at, inside.n);
@@ -547,7 +526,7 @@ find_sheets_inside(relations *r, int side)
 
 /* Groups the pairs of triangles by pairs of rows. */
 static rb_status
-group_contacts_by_rows(relations *r)
+group_contacts_by_rows(rb_relations *r)
 {
 	const rb_set *red = r->job->red, *blue = r->job->blue;
 	const rb_pair *p;
@@ -581,7 +560,7 @@ group_contacts_by_rows(relations *r)
  * pairs that share a curve or an area.
  */
 static void
-find_passages_of_solids(relations *r, uint8_t *close[2])
+find_passages_of_solids(rb_relations *r, uint8_t *close[2])
 {
 	for (size_t g = 0; g < r->ngroups && !rb_should_stop(r->ctx); g++)
 	{
@@ -603,7 +582,7 @@ find_passages_of_solids(relations *r, uint8_t *close[2])
 
 /* Finds the passages between solids and the inner triangles of both sides. */
 static rb_status
-prepare_related_sides(relations *r)
+prepare_related_sides(rb_relations *r)
 {
 	uint8_t *close[2] = {NULL, NULL};
 	RB_FREE_AT_END(r->ctx->memory, &close[0], &close[1]);
@@ -625,7 +604,7 @@ prepare_related_sides(relations *r)
 
 /* Returns the last group that starts at or before the given position. */
 static size_t
-contact_group_at(const relations *r, size_t note)
+contact_group_at(const rb_relations *r, size_t note)
 {
 	return rb_sizes_upper_bound(r->group, r->ngroups, note) - 1;
 }
@@ -634,7 +613,7 @@ contact_group_at(const relations *r, size_t note)
 static void
 classify_contacts_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	relations *r = arg;
+	rb_relations *r = arg;
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
 	size_t g = contact_group_at(r, from);
 
@@ -656,7 +635,7 @@ classify_contacts_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * Classifies the points around all curves that triangles of both sides share, on several threads.
  */
 static rb_status
-classify_around_edges(relations *r)
+classify_around_edges(rb_relations *r)
 {
 	const size_t n = r->notes.n;
 
@@ -681,9 +660,9 @@ typedef struct sheet_counts
  * that last counted the sheet.
  */
 static sheet_counts
-count_sheets_in_group(const relations *r, size_t g, int side, size_t *last)
+count_sheets_in_group(const rb_relations *r, size_t g, int side, size_t *last)
 {
-	const unsigned payload = side == 0 ? RED_SHEET_INSIDE : BLUE_SHEET_INSIDE;
+	const unsigned payload = side == 0 ? RB_RED_SHEET_INSIDE : RB_BLUE_SHEET_INSIDE;
 	sheet_counts t = {0, 0};
 
 	/* Count sheets that share a curve first, because their ray results are not valid. */
@@ -706,7 +685,7 @@ count_sheets_in_group(const relations *r, size_t g, int side, size_t *last)
 
 /* Returns the regions that sheets of one side without contact prove to occur. */
 static unsigned
-regions_found_by_sheets(const relations *r, size_t g, int side, size_t *last)
+regions_found_by_sheets(const rb_relations *r, size_t g, int side, size_t *last)
 {
 	const rb_pair p = r->notes.at[r->group[g]];
 	const uint32_t row = side == 0 ? red_row_of_contact(r, p) : blue_row_of_contact(r, p);
@@ -723,7 +702,7 @@ regions_found_by_sheets(const relations *r, size_t g, int side, size_t *last)
 
 /* Adds the regions that sheets prove to occur to those of each pair of rows. */
 static rb_status
-classify_pairs_by_sheets(relations *r)
+classify_pairs_by_sheets(rb_relations *r)
 {
 	for (int side = 0; side < 2; side++)
 	{
@@ -767,7 +746,7 @@ relation_of_regions(unsigned found)
 
 /* Sends the relation of each pair of rows to the sink. */
 static rb_status
-send_relations(relations *r, const rb_row_sink *sink)
+send_relations(rb_relations *r, const rb_row_sink *sink)
 {
 	rb_pair rows[BATCH];
 	uint64_t payload[BATCH];
@@ -787,9 +766,28 @@ send_relations(relations *r, const rb_row_sink *sink)
 	return RB_OK;
 }
 
-/* Relates all pairs of solids of both sides. */
-static rb_status
-relate_solids_of_rows(relations *r, const rb_row_sink *sink)
+void
+rb_relations_open(rb_relations *r, rb_context *ctx, const rb_backend *backend, const rb_job *job)
+{
+	*r = (rb_relations){.ctx = ctx, .backend = backend, .job = job};
+	rb_notes_open(&r->notes, ctx);
+}
+
+void
+rb_relations_close(rb_relations *r)
+{
+	rb_notes_close(&r->notes);
+	for (int side = 0; side < 2; side++)
+	{
+		RB_FREE(r->ctx->memory, r->bad[side]);
+		rb_fans_free(r->ctx->memory, &r->fans[side]);
+	}
+	RB_FREE(r->ctx->memory, r->group);
+	RB_FREE(r->ctx->memory, r->found);
+}
+
+rb_status
+rb_relations_find(rb_relations *r)
 {
 	const rb_set *set[2] = {r->job->red, r->job->blue};
 
@@ -804,22 +802,20 @@ relate_solids_of_rows(relations *r, const rb_row_sink *sink)
 	RB_TRY(group_contacts_by_rows(r));
 	RB_TRY(prepare_related_sides(r));
 	RB_TRY(classify_around_edges(r));
-	RB_TRY(classify_pairs_by_sheets(r));
-	return send_relations(r, sink);
+	return classify_pairs_by_sheets(r);
 }
 
 rb_status
 rb_compose_relations(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 					 const rb_row_sink *sink)
 {
-	relations r = {.ctx = ctx, .backend = backend, .job = job};
+	rb_relations r;
 	rb_status status;
-	RB_FREE_AT_END(ctx->memory, &r.bad[0], &r.bad[1], &r.group, &r.found);
 
-	rb_notes_open(&r.notes, ctx);
-	status = relate_solids_of_rows(&r, sink);
-	rb_notes_close(&r.notes);
-	for (int side = 0; side < 2; side++)
-		rb_fans_free(ctx->memory, &r.fans[side]);
+	rb_relations_open(&r, ctx, backend, job);
+	status = rb_relations_find(&r);
+	if (status == RB_OK)
+		status = send_relations(&r, sink);
+	rb_relations_close(&r);
 	return status;
 }

@@ -24,6 +24,7 @@
 #include "core/base/parallel.h"
 #include "core/base/point_hash.h"
 #include "core/exact/bignum.h"
+#include "core/exact/double_double.h"
 #include "core/exact/orient.h"
 #include "core/nearest/box_tree.h"
 #include "core/primitive/box.h"
@@ -363,6 +364,47 @@ extern bool rb_sheet_point_is_inside(const double *t, const rb_fans *solid, cons
 extern unsigned rb_around_surface(rb_exact_env *env, const double *t, const rb_fans *solid,
 								  uint32_t i);
 
+/* ---- relations of all pairs of rows (relate.c) ---- */
+
+/*
+ * Payload of pairs that come from rays, in addition to the contacts: one triangle identifies a
+ * sheet, which is inside the row of the other triangle. No contact has dimension 3, so the values
+ * are unique.
+ */
+#define RB_RED_SHEET_INSIDE 3
+#define RB_BLUE_SHEET_INSIDE 7
+
+/* Known facts about the pairs of rows of a job that share a point */
+typedef struct rb_relations
+{
+	rb_context *ctx;
+	const rb_backend *backend;
+	const rb_job *job;
+	uint32_t *bad[2]; /* Bitmaps of the invalid rows of red and blue */
+	rb_fans fans[2];
+	rb_notes notes; /* Known facts about pairs of rows, as pairs of triangles */
+	size_t *group;  /* Start of each pair of rows in `notes`, with one extra entry at the end */
+	size_t ngroups;
+	uint32_t *found; /* Bits RB_RED_ALONE, ... found for each pair of rows */
+} rb_relations;
+
+/* Returns true if the triangles of a note share a point; otherwise the note comes from a ray. */
+static inline bool
+rb_note_is_contact(rb_pair note)
+{
+	return RB_PAYLOAD_DIMENSION(rb_pair_payload(note)) != 3;
+}
+
+extern void rb_relations_open(rb_relations *r, rb_context *ctx, const rb_backend *backend,
+							  const rb_job *job);
+extern void rb_relations_close(rb_relations *r);
+
+/*
+ * Finds all pairs of rows that share a point, and the kinds of points of each. If all three kinds
+ * are sure to exist, `inner` of the fans is not computed (rb_fans_find_inner).
+ */
+extern rb_status rb_relations_find(rb_relations *r);
+
 /* ---- points near a triangle (validity.c, sheets.c) ---- */
 
 /* Computes the exact normal of a triangle. */
@@ -508,6 +550,20 @@ extern rb_status rb_solids_sort(rb_context *ctx, const rb_backend *backend, cons
 
 /* ---- measures (measures.c) ---- */
 
+/*
+ * Rounds x down and up within its error. Returns true if both results are equal, which is then the
+ * nearest double. The error is at least 2^-104 |x|, so that doubling it covers the rounding of both
+ * sums here.
+ */
+static inline bool
+rb_round_within(rb_double_double x, double error, double *result)
+{
+	const double down = x.high + (x.low - 2 * error), up = x.high + (x.low + 2 * error);
+
+	*result = down + 0.0;
+	return down == up && fabs(down) <= DBL_MAX;
+}
+
 /* Measures of a solid: the payload of RB_MEASURES. All are the doubles nearest to exact values. */
 typedef struct rb_measures
 {
@@ -530,6 +586,22 @@ extern rb_status rb_solid_measure(rb_context *ctx, const rb_set *solid, rb_measu
  */
 extern rb_status rb_surface_area(rb_context *ctx, const double *triangles, uint32_t n,
 								 double *area);
+
+/* ---- overlaps (overlap.c) ---- */
+
+/* Measures of what two solids share, rounded to nearest: the payload of RB_OVERLAP */
+typedef struct rb_overlap
+{
+	double volume;      /* 2^-1074 instead of 0 if the interiors meet; 0 if they do not */
+	double centroid[3]; /* NaN if the volume is 0 */
+} rb_overlap;
+
+/*
+ * Measures what the only rows of two sets of triangles share. Returns RB_BAD_SOLID if one of them
+ * is not a valid solid.
+ */
+extern rb_status rb_overlap_measure(rb_context *ctx, const rb_set *red, const rb_set *blue,
+									rb_overlap *overlap);
 
 /* ---- position of one row (position.c) ---- */
 

@@ -27,6 +27,7 @@ typedef enum rb_result
 	RB_RESULT_RELATIONS, /* red_id, blue_id, relation */
 	RB_RESULT_SOLIDS,    /* id, faces, closed, oriented, self_intersections, reason */
 	RB_RESULT_MEASURES,  /* id, volume, area, cx, cy, cz, lx, ly, lz, hx, hy, hz */
+	RB_RESULT_OVERLAPS,  /* red_id, blue_id, volume, cx, cy, cz */
 	RB_RESULT_COUNT,     /* Number of pairs, not a set */
 	RB_RESULT_COUNTS,    /* red_id, its number of pairs; only in a plan, like the next two */
 	RB_RESULT_HITS,      /* red_id */
@@ -74,12 +75,19 @@ rb_join_is_of_each_solid(const rb_join *join)
 	return join->predicate == RB_VALIDITY || join->predicate == RB_MEASURES;
 }
 
+/* Returns true if each row of both sides is a solid. */
+static inline bool
+rb_join_relates_solids(const rb_join *join)
+{
+	return join->predicate == RB_RELATION || join->predicate == RB_OVERLAP;
+}
+
 /* Returns true if each row of a side is a solid. */
 static inline bool
 rb_join_has_solids(const rb_join *join)
 {
 	return join->predicate == RB_RAY_PARITY || join->predicate == RB_INSIDE ||
-		   join->predicate == RB_RELATION || rb_join_is_of_each_solid(join);
+		   rb_join_relates_solids(join) || rb_join_is_of_each_solid(join);
 }
 
 /*
@@ -152,6 +160,10 @@ typedef enum rb_value
 	RB_VALUE_HIGH_X,
 	RB_VALUE_HIGH_Y,
 	RB_VALUE_HIGH_Z,
+	RB_VALUE_SHARED, /* Fields of rb_overlap; NULL if not a number, up to Z */
+	RB_VALUE_SHARED_X,
+	RB_VALUE_SHARED_Y,
+	RB_VALUE_SHARED_Z,
 	RB_VALUE_INT8,
 	RB_VALUE_INT4,
 	RB_VALUE_FLOAT8,

@@ -32,6 +32,7 @@ list_join_arguments(const rb_join *join)
 		case RB_INSIDE:
 			return "* *_id *_geom solid face_tolerance on_bad tile_low tile_high";
 		case RB_RELATION:
+		case RB_OVERLAP:
 			return "* *_id *_geom *_solid face_tolerance on_bad tile_low tile_high";
 		case RB_VALIDITY:
 			return "* *_id *_geom solid face_tolerance";
@@ -132,7 +133,7 @@ read_tile_argument(const rb_join *join, const rb_arguments *a, rb_box *tile)
 static bool
 is_one_solid(const rb_join *join)
 {
-	return rb_join_has_solids(join) && join->predicate != RB_RELATION;
+	return rb_join_has_solids(join) && !rb_join_relates_solids(join);
 }
 
 /* Reads the columns of a side that identify its rows and the objects that they form. */

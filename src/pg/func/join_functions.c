@@ -322,6 +322,8 @@ return_pair_count(FunctionCallInfo fcinfo, const rb_join *join)
 	  "blue")                                                                                      \
 	X(redblue_segments_in_solids, RB_RESULT_STRETCHES, RB_INSIDE, RB_SEGMENT3, "segments",         \
 	  RB_TRIANGLE3, "solids")                                                                      \
+	X(redblue_solid_overlaps, RB_RESULT_OVERLAPS, RB_OVERLAP, RB_TRIANGLE3, "red", RB_TRIANGLE3,   \
+	  "blue")                                                                                      \
 	X(redblue_solid_check, RB_RESULT_SOLIDS, RB_VALIDITY, RB_TRIANGLE3, "solids", RB_TRIANGLE3,    \
 	  NULL)                                                                                        \
 	X(redblue_solid_measures, RB_RESULT_MEASURES, RB_MEASURES, RB_TRIANGLE3, "solids",             \

@@ -655,7 +655,7 @@ estimate_table_pairs(const rb_join *join, double distance, rb_memory *memory,
 					 const table_sample *red, const table_sample *blue, bool self, double *pairs)
 {
 	/* Objects inside a solid usually meet its boundary somewhere. */
-	const bool solids = join->predicate == RB_INSIDE || join->predicate == RB_RELATION;
+	const bool solids = join->predicate == RB_INSIDE || rb_join_relates_solids(join);
 	rb_samples what = {{red->set, blue->set},
 					   {red->rows, blue->rows},
 					   self,

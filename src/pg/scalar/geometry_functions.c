@@ -353,9 +353,52 @@ redblue_geometry_area(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(q.measures.area);
 }
 
+/* ---- overlaps ---- */
+
+typedef struct overlap_call
+{
+	rb_pairwise *pairwise;
+	rb_overlap overlap;
+} overlap_call;
+
+/* Measures the overlap on the helper thread. */
+static rb_status
+measure_overlap_by_helper(void *arg)
+{
+	overlap_call *q = arg;
+	rb_pairwise *p = q->pairwise;
+
+	return rb_overlap_measure(&p->ctx, rb_pairwise_operand(p, 0)->set,
+							  rb_pairwise_operand(p, 1)->set, &q->overlap);
+}
+
+PG_FUNCTION_INFO_V1(redblue_geometry_overlap_volume);
+
+Datum
+redblue_geometry_overlap_volume(PG_FUNCTION_ARGS)
+{
+	overlap_call q = {.pairwise = rb_pairwise_begin(fcinfo, "redblue_overlap_volume")};
+	const rb_operand *red = rb_pairwise_operand(q.pairwise, 0);
+	const rb_operand *blue = rb_pairwise_operand(q.pairwise, 1);
+	rb_status status;
+
+	/* Only a nonempty geometry has a box. */
+	if (are_stored_boxes_disjoint(&red->header, &blue->header))
+		PG_RETURN_FLOAT8(0);
+	rb_pairwise_read_placed(fcinfo, q.pairwise, 0, false);
+	rb_pairwise_read_placed(fcinfo, q.pairwise, 1, false);
+	if (red->set == NULL || blue->set == NULL)
+		PG_RETURN_NULL();
+	status = rb_pairwise_work(q.pairwise, (uint64) red->set->nparts + blue->set->nparts,
+							  measure_overlap_by_helper, &q);
+	if (status != RB_OK)
+		raise_pairwise_failure(q.pairwise, status);
+	PG_RETURN_FLOAT8(q.overlap.volume);
+}
+
 /* ---- position ---- */
 
-/* Finds the position. Returns false if either geometry is empty. */
+/* Finds the position of two geometries. Returns false if either geometry is empty. */
 static bool
 find_position_of_geometries(FunctionCallInfo fcinfo, const char *function, int *position)
 {

@@ -1,0 +1,161 @@
+/*
+ * residue.c
+ *	  Implements residues: primes, inverses, residues of doubles, signs; see residue.h.
+ */
+#include "core/exact/residue.h"
+
+/* Returns a^exponent. */
+static uint64_t
+raise_residue(const rb_prime *m, uint64_t a, uint64_t exponent)
+{
+	uint64_t r = m->one;
+
+	for (; exponent > 0; exponent >>= 1)
+	{
+		if (exponent & 1)
+			r = rb_residue_mul(m, r, a);
+		a = rb_residue_mul(m, a, a);
+	}
+	return r;
+}
+
+/* Prepares the arithmetic modulo an odd p. */
+static void
+set_modulus(rb_prime *m, uint64_t p)
+{
+	uint64_t inverse = p; /* Correct modulo 8; each step doubles the number of correct bits. */
+
+	for (int i = 0; i < 5; i++)
+		inverse *= 2 - p * inverse;
+	m->p = p;
+	m->negative = -inverse;
+	m->one = (uint64_t) (((unsigned __int128) 1 << 64) % p);
+	m->square = (uint64_t) ((unsigned __int128) m->one * m->one % p);
+}
+
+/*
+ * Returns true if p is prime. These bases decide for all numbers below 3.1e23. (J. Sorenson, J.
+ * Webster: Strong pseudoprimes to twelve prime bases, 2017.)
+ */
+static bool
+is_prime(const rb_prime *m)
+{
+	static const uint8_t bases[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37};
+	const int twos = __builtin_ctzll(m->p - 1);
+	const uint64_t odd = (m->p - 1) >> twos, minus_one = m->p - m->one;
+
+	for (unsigned i = 0; i < sizeof bases; i++)
+	{
+		uint64_t x;
+		int k = 0;
+
+		if (m->p % bases[i] == 0)
+			return false;
+		x = raise_residue(m, rb_residue_mul(m, bases[i], m->square), odd);
+		if (x == m->one)
+			continue;
+		while (x != minus_one && ++k < twos)
+			x = rb_residue_mul(m, x, x);
+		if (x != minus_one)
+			return false;
+	}
+	return true;
+}
+
+void
+rb_prime_below(rb_prime *m, uint64_t limit)
+{
+	for (uint64_t p = (limit - 2) | 1;; p -= 2)
+	{
+		set_modulus(m, p);
+		if (is_prime(m))
+			return;
+	}
+}
+
+uint64_t
+rb_residue_inverse(const rb_prime *m, uint64_t a)
+{
+	return raise_residue(m, a, m->p - 2);
+}
+
+/* Returns x 2^exponent; x is a plain number, the result a residue. */
+static uint64_t
+scale_residue(const rb_prime *m, uint64_t x, int exponent)
+{
+	uint64_t r = rb_residue_mul(m, x, m->square);
+
+	if (exponent < 61)
+		return rb_residue_mul(m, r, rb_residue_mul(m, UINT64_C(1) << exponent, m->square));
+	return rb_residue_mul(m, r,
+						  raise_residue(m, rb_residue_add(m, m->one, m->one), (uint64_t) exponent));
+}
+
+uint64_t
+rb_residue_of(const rb_prime *m, double x, int shift)
+{
+	uint64_t mantissa, r;
+	int exponent;
+
+	rb_number_split_double(x, &mantissa, &exponent);
+	if (mantissa == 0)
+		return 0;
+	exponent += shift;
+	if (exponent < 0)
+	{
+		mantissa >>= -exponent;
+		exponent = 0;
+	}
+	r = scale_residue(m, mantissa, exponent);
+	return x < 0 ? rb_residue_sub(m, 0, r) : r;
+}
+
+uint64_t
+rb_residue_of_number(const rb_prime *m, const rb_number *x, int shift)
+{
+	const uint64_t word = m->square; /* Residue of 2^64 */
+	int exponent = 64 * x->low + shift;
+	uint64_t r = 0;
+
+	for (int i = x->n - 1; i >= 0; i--)
+		r = rb_residue_add(m, rb_residue_mul(m, r, word), rb_residue_mul(m, x->word[i], m->square));
+	/* Low bits of the lowest word that are below 1 are 0: divide by a power of two. */
+	if (exponent < 0)
+		r = rb_residue_mul(m, r, rb_residue_inverse(m, scale_residue(m, 1, -exponent)));
+	else
+		r = rb_residue_mul(m, r, scale_residue(m, 1, exponent));
+	return x->sign < 0 ? rb_residue_sub(m, 0, r) : r;
+}
+
+/*
+ * The integer, or the integer plus the product of all primes if it is negative, is digit[0] +
+ * digit[1] p[0] + digit[2] p[0] p[1] + ..., so the highest digit shows on which side of half the
+ * product it is. (H. L. Garner: The residue number system, 1959.)
+ */
+void
+rb_residue_to_digit(const rb_prime *primes, uint64_t *digits, uint32_t i)
+{
+	const rb_prime *m = &primes[i];
+	uint64_t product = m->one, below = 0, digit;
+
+	/* `below` and digits are plain numbers, `product` is a residue. */
+	for (uint32_t k = 0; k < i; k++)
+	{
+		below = rb_residue_add(m, below, rb_residue_mul(m, digits[k], product));
+		product = rb_residue_mul(m, product, rb_residue_mul(m, primes[k].p, m->square));
+	}
+	digit = rb_residue_sub(m, rb_residue_mul(m, digits[i], 1), below);
+	digits[i] = rb_residue_mul(m, digit, rb_residue_inverse(m, product));
+}
+
+int
+rb_digits_sign(const rb_prime *primes, const uint64_t *digits, uint32_t n)
+{
+	bool zero = true;
+
+	for (uint32_t i = 0; i < n; i++)
+		zero = zero && digits[i] == 0;
+	if (zero)
+		return 0;
+	return digits[n - 1] > primes[n - 1].p / 2 ? -1 : 1;
+}

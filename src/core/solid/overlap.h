@@ -1,0 +1,74 @@
+/*
+ * overlap.h
+ *	  Declares volume and centroid of what two solids share, grouped by the file that defines it.
+ *
+ *		pairs of rows, crossings, sides of corners -> terms		overlap.c
+ *		terms -> sums -> rounded results						overlap_sums.c
+ *		sums too close to the middle of two doubles				overlap_exact.c
+ */
+#ifndef RB_SOLID_OVERLAP_H
+#define RB_SOLID_OVERLAP_H
+
+#include "core/base/base.h"
+#include "core/solid/solid.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+/* The point where the line from b to c meets the plane of a triangle, or b if `plane` is NULL */
+typedef struct rb_overlap_point
+{
+	const double *b;
+	const double *c;
+	const double *plane;
+} rb_overlap_point;
+
+/* Two tetrahedra over the segment pq: `plus` and p, q, o minus `minus` and p, q, o */
+typedef struct rb_overlap_term
+{
+	const double *plus;
+	const double *minus; /* NULL if there is only one */
+	rb_overlap_point p;
+	rb_overlap_point q;
+} rb_overlap_term;
+
+/* All terms of a pair of solids whose interiors meet; zero-initialize */
+typedef struct rb_overlap_terms
+{
+	RB_VEC(rb_overlap_term) terms;
+	double origin[3];
+	rb_number extent; /* Bound on the coordinates relative to the origin */
+} rb_overlap_terms;
+
+/* ---- overlap_sums.c ---- */
+
+/* Computes volume and centroid from the terms. */
+extern rb_status rb_overlap_sum(rb_context *ctx, const rb_overlap_terms *t, rb_overlap *overlap);
+
+/* ---- overlap_exact.c ---- */
+
+/* The axis of a coordinate of the centroid, or the volume instead */
+#define RB_OVERLAP_VOLUME 3
+
+/*
+ * Sets *sign to that of (exact value - (low + high) / 2), where the value is the volume or a
+ * coordinate of the centroid, and the doubles are finite, except that `high` may be infinite: then
+ * 2^1024 takes its place.
+ */
+extern rb_status rb_overlap_compare(rb_context *ctx, const rb_overlap_terms *t, int value,
+									double low, double high, int *sign);
+
+/*
+ * Sets *likely to false if the exact value is known to differ from (low + high) / 2; tests a single
+ * prime.
+ */
+extern rb_status rb_overlap_may_equal(rb_context *ctx, const rb_overlap_terms *t, int value,
+									  double low, double high, bool *likely);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_SOLID_OVERLAP_H */

@@ -1,0 +1,406 @@
+/*
+ * overlap_exact.c
+ *	  Compares volume and centroid of an overlap with the middle of two doubles, exactly.
+ *
+ * Let the coordinates be integers; powers of two make them so. Every term is a fraction. Its
+ * denominator divides the product D of the denominators of all points where an edge pierces a face
+ * (for moments, D^2), since the two ends of a segment are different points. So the difference X of
+ * the value and the middle of two doubles, times D or D^2, is an integer. Its size is known, and
+ * hence the number of primes whose residues determine it: about one per word of D. Each residue
+ * costs a loop over the terms. (residue.h)
+ *
+ * With V and M the sums of the terms, six times the volume and 24 times the moment relative to the
+ * origin o, the sign of X is that of
+ *
+ *		2 V - 6 (low + high)				volume
+ *		2 M + (8 o - 4 (low + high)) V		coordinate of the centroid; V is positive
+ *
+ * A triangle's edges are also edges of its neighbors, in the opposite direction. So the points of
+ * the edges that lead to the larger one of their ends are all points.
+ */
+#include "core/solid/overlap.h"
+#include "core/exact/residue.h"
+
+/* A comparison: X = moment M + factor V + constant */
+typedef struct comparison
+{
+	const rb_overlap_terms *t;
+	int value;
+	rb_number factor; /* Factor of V */
+	rb_number constant;
+	int shift; /* Coordinates times 2^shift are integers */
+	int more;  /* `factor` and `constant` times 2^more, too */
+} comparison;
+
+/* Returns the highest k with |x| >= 2^k, plus 1; 0 has -100000. */
+static int
+bits_of(const rb_number *x)
+{
+	return x->sign == 0 ? -100000 : 64 * (x->low + x->n) - __builtin_clzll(x->word[x->n - 1]);
+}
+
+/* Returns the number of binary places of x: x times 2^places is an integer. */
+static int
+places_of(const rb_number *x)
+{
+	return x->sign == 0 ? 0 : -(64 * x->low + __builtin_ctzll(x->word[0]));
+}
+
+/* Raises `shift` to the binary places of the coordinates of n points. */
+static void
+include_places(int *shift, const double *x, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		uint64_t mantissa;
+		int exponent;
+
+		rb_number_split_double(x[i], &mantissa, &exponent);
+		if (mantissa != 0)
+		{
+			const int places = -(exponent + __builtin_ctzll(mantissa));
+
+			if (places > *shift)
+				*shift = places;
+		}
+	}
+}
+
+/* Raises `shift` to the places of a point. */
+static void
+include_point(int *shift, const rb_overlap_point *p)
+{
+	include_places(shift, p->b, 3);
+	if (p->plane != NULL)
+	{
+		include_places(shift, p->c, 3);
+		include_places(shift, p->plane, 9);
+	}
+}
+
+/* Returns true if the point counts in the common denominator. */
+static bool
+is_ascending(const rb_overlap_point *p)
+{
+	if (p->plane == NULL)
+		return false;
+	for (int a = 0; a < 2; a++)
+		if (p->b[a] != p->c[a])
+			return p->b[a] < p->c[a];
+	return p->b[2] < p->c[2];
+}
+
+/* Returns the points of a term that count; points of edges that are no face's segments do not. */
+static int
+points_of_denominator(const rb_overlap_term *term, const rb_overlap_point *p[2])
+{
+	int n = 0;
+
+	if (term->minus != NULL && is_ascending(&term->p))
+		p[n++] = &term->p;
+	if (term->minus != NULL && is_ascending(&term->q))
+		p[n++] = &term->q;
+	return n;
+}
+
+/* Returns the bits of the denominator of a point, with coordinates that are integers. */
+static int
+bits_of_denominator(const rb_overlap_point *p, int shift)
+{
+	rb_number from, to;
+
+	rb_number_orient3d(&from, p->plane, p->plane + 3, p->plane + 6, p->b);
+	rb_number_orient3d(&to, p->plane, p->plane + 3, p->plane + 6, p->c);
+	rb_number_sub(&from, &from, &to);
+	return bits_of(&from) + 3 * shift;
+}
+
+/* Prepares a comparison, and computes a bound on the bits of the integer whose sign is wanted. */
+static rb_status
+open_comparison(rb_context *ctx, comparison *c, const rb_overlap_terms *t, int value, double low,
+				double high, uint64_t *bits)
+{
+	const int powers = value == RB_OVERLAP_VOLUME ? 1 : 2;
+	const uint64_t n = t->terms.n;
+	rb_number sum, x, y;
+	int extent, volume;
+
+	*c = (comparison){.t = t, .value = value};
+	rb_number_of(&sum, low);
+	if (high <= DBL_MAX)
+		rb_number_of(&x, high);
+	else
+		rb_number_of_parts(&x, 1, 1024);
+	rb_number_add(&sum, &sum, &x);
+	rb_number_of(&x, value == RB_OVERLAP_VOLUME ? -6 : -4);
+	rb_number_mul(&y, &sum, &x);
+	if (value == RB_OVERLAP_VOLUME)
+	{
+		rb_number_copy(&c->constant, &y);
+		rb_number_of(&c->factor, 2);
+	}
+	else
+	{
+		rb_number_of(&x, 8);
+		rb_number_of(&sum, t->origin[value]);
+		rb_number_mul(&c->factor, &sum, &x);
+		rb_number_add(&c->factor, &c->factor, &y);
+		c->constant.sign = c->constant.n = c->constant.low = 0;
+	}
+
+	include_places(&c->shift, t->origin, 3);
+	for (uint64_t i = 0; i < n; i++)
+	{
+		const rb_overlap_term *term = &t->terms.at[i];
+
+		if (rb_stop_due(ctx, i, 65536))
+			return RB_STOPPED;
+		include_places(&c->shift, term->plus, 3);
+		if (term->minus != NULL)
+			include_places(&c->shift, term->minus, 3);
+		include_point(&c->shift, &term->p);
+		include_point(&c->shift, &term->q);
+	}
+	c->more = rb_max(places_of(&c->factor), places_of(&c->constant) - 3 * c->shift);
+	c->more = rb_max(c->more, 0);
+
+	/*
+	 * A determinant is at most 6 times the cube of the extent, and a term two determinants: below
+	 * 2^4. A term of the moment has the factor 3 times the extent.
+	 */
+	extent = bits_of(&t->extent) + c->shift;
+	volume = 3 * extent + 4 + 64 - __builtin_clzll(n);
+	if (value == RB_OVERLAP_VOLUME)
+		*bits =
+			(uint64_t) rb_max(volume + 1 + c->more, bits_of(&c->constant) + 3 * c->shift + c->more);
+	else
+		*bits = (uint64_t) rb_max(volume + extent + 3 + c->more,
+								  volume + bits_of(&c->factor) + c->shift + c->more);
+	*bits += 2;
+	for (uint64_t i = 0; i < n; i++)
+	{
+		const rb_overlap_point *p[2];
+		const int points = points_of_denominator(&t->terms.at[i], p);
+
+		if (rb_stop_due(ctx, i, 4096))
+			return RB_STOPPED;
+		for (int k = 0; k < points; k++)
+			*bits += (uint64_t) (powers * bits_of_denominator(p[k], c->shift));
+	}
+	return RB_OK;
+}
+
+/* ---- residues ---- */
+
+typedef uint64_t residue_point[3];
+
+/* Computes the residues of a - b. */
+static void
+subtract_points(const rb_prime *m, residue_point r, const residue_point a, const residue_point b)
+{
+	for (int i = 0; i < 3; i++)
+		r[i] = rb_residue_sub(m, a[i], b[i]);
+}
+
+/* Computes the residues of the coordinates of p. */
+static void
+read_point(const comparison *c, const rb_prime *m, residue_point r, const double *p)
+{
+	for (int i = 0; i < 3; i++)
+		r[i] = rb_residue_of(m, p[i], c->shift);
+}
+
+/* Returns det(a, b, c). */
+static uint64_t
+determinant_of_residues(const rb_prime *m, const residue_point a, const residue_point b,
+						const residue_point c)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < 3; i++)
+	{
+		const int j = (i + 1) % 3, k = (i + 2) % 3;
+		const uint64_t minor =
+			rb_residue_sub(m, rb_residue_mul(m, b[j], c[k]), rb_residue_mul(m, b[k], c[j]));
+
+		sum = rb_residue_add(m, sum, rb_residue_mul(m, a[i], minor));
+	}
+	return sum;
+}
+
+/*
+ * Computes a point relative to the origin, times its denominator, and the denominator, which is 1
+ * for a corner.
+ */
+static void
+find_point(const comparison *c, const rb_prime *m, const residue_point origin,
+		   const rb_overlap_point *p, residue_point r, uint64_t *denominator)
+{
+	residue_point b, e, t[3], u, v, w;
+	uint64_t from;
+
+	read_point(c, m, b, p->b);
+	subtract_points(m, r, b, origin);
+	*denominator = m->one;
+	if (p->plane == NULL)
+		return;
+	read_point(c, m, e, p->c);
+	subtract_points(m, e, e, b);
+	for (int k = 0; k < 3; k++)
+		read_point(c, m, t[k], p->plane + 3 * k);
+	subtract_points(m, u, t[1], t[0]);
+	subtract_points(m, v, t[2], t[0]);
+	subtract_points(m, w, b, t[0]);
+	/* The point is b + t e with t = from / (from - to), and to - from is the determinant with e. */
+	from = determinant_of_residues(m, w, u, v);
+	*denominator = rb_residue_sub(m, 0, determinant_of_residues(m, e, u, v));
+	for (int i = 0; i < 3; i++)
+		r[i] =
+			rb_residue_add(m, rb_residue_mul(m, r[i], *denominator), rb_residue_mul(m, e[i], from));
+}
+
+/*
+ * Adds det(a, p, q), and its product with coordinate `axis` of a + p + q. Points p and q are times
+ * their denominators d and f, and `inverse` is 1 / (d f).
+ */
+static void
+add_residue_tetrahedron(const comparison *c, const rb_prime *m, const residue_point a,
+						const residue_point p, const residue_point q, uint64_t d, uint64_t f,
+						uint64_t inverse, bool minus, uint64_t *volume, uint64_t *moment)
+{
+	uint64_t det = rb_residue_mul(m, determinant_of_residues(m, a, p, q), inverse);
+
+	if (minus)
+		det = rb_residue_sub(m, 0, det);
+	*volume = rb_residue_add(m, *volume, det);
+	if (c->value != RB_OVERLAP_VOLUME)
+	{
+		const int i = c->value;
+		const uint64_t off = rb_residue_mul(
+			m, inverse, rb_residue_add(m, rb_residue_mul(m, p[i], f), rb_residue_mul(m, q[i], d)));
+
+		*moment = rb_residue_add(m, *moment, rb_residue_mul(m, det, rb_residue_add(m, a[i], off)));
+	}
+}
+
+/*
+ * Computes the residue of X times the common denominator. Sets *usable to false if the prime divides
+ * that denominator.
+ */
+static rb_status
+find_residue(rb_context *ctx, const comparison *c, const rb_prime *m, uint64_t *residue,
+			 bool *usable)
+{
+	const int shift = c->shift;
+	uint64_t volume = 0, moment = 0, common = m->one, x;
+	residue_point origin;
+
+	read_point(c, m, origin, c->t->origin);
+	*usable = true;
+	for (uint64_t i = 0; i < c->t->terms.n; i++)
+	{
+		const rb_overlap_term *term = &c->t->terms.at[i];
+		residue_point a, p, q;
+		uint64_t d, f, inverse;
+
+		if (rb_stop_due(ctx, i, 4096))
+			return RB_STOPPED;
+		find_point(c, m, origin, &term->p, p, &d);
+		find_point(c, m, origin, &term->q, q, &f);
+		inverse = rb_residue_mul(m, d, f);
+		if (inverse == 0)
+		{
+			*usable = false;
+			return RB_OK;
+		}
+		if (term->minus != NULL && is_ascending(&term->p))
+			common = rb_residue_mul(m, common, d);
+		if (term->minus != NULL && is_ascending(&term->q))
+			common = rb_residue_mul(m, common, f);
+		if (inverse != m->one)
+			inverse = rb_residue_inverse(m, inverse);
+		read_point(c, m, a, term->plus);
+		subtract_points(m, a, a, origin);
+		add_residue_tetrahedron(c, m, a, p, q, d, f, inverse, false, &volume, &moment);
+		if (term->minus == NULL)
+			continue;
+		read_point(c, m, a, term->minus);
+		subtract_points(m, a, a, origin);
+		add_residue_tetrahedron(c, m, a, p, q, d, f, inverse, true, &volume, &moment);
+	}
+	if (c->value == RB_OVERLAP_VOLUME)
+	{
+		/* Times 2^(3 shift + more) */
+		x = rb_residue_mul(m, volume, rb_residue_of_number(m, &c->factor, c->more));
+		x = rb_residue_add(m, x, rb_residue_of_number(m, &c->constant, 3 * shift + c->more));
+	}
+	else
+	{
+		/* Times 2^(4 shift + more) */
+		x = rb_residue_mul(m, moment, rb_residue_of(m, 2, c->more));
+		x = rb_residue_add(
+			m, x, rb_residue_mul(m, volume, rb_residue_of_number(m, &c->factor, shift + c->more)));
+		common = rb_residue_mul(m, common, common);
+	}
+	*residue = rb_residue_mul(m, x, common);
+	return RB_OK;
+}
+
+/* Finds the next smaller prime that can be used, and its residue. */
+static rb_status
+find_next_residue(rb_context *ctx, const comparison *c, uint64_t limit, rb_prime *m,
+				  uint64_t *residue)
+{
+	bool usable = false;
+
+	while (!usable)
+	{
+		if (rb_should_stop(ctx))
+			return RB_STOPPED;
+		rb_prime_below(m, limit);
+		limit = m->p;
+		RB_TRY(find_residue(ctx, c, m, residue, &usable));
+	}
+	return RB_OK;
+}
+
+rb_status
+rb_overlap_compare(rb_context *ctx, const rb_overlap_terms *t, int value, double low, double high,
+				   int *sign)
+{
+	rb_prime *primes = NULL;
+	uint64_t *residues = NULL, bits;
+	comparison c;
+	uint32_t n;
+	RB_FREE_AT_END(ctx->memory, &primes, &residues);
+
+	RB_TRY(open_comparison(ctx, &c, t, value, low, high, &bits));
+	n = (uint32_t) (bits / RB_PRIME_BITS) + 1;
+	RB_TRY(RB_ALLOCATE(ctx, primes, n));
+	RB_TRY(RB_ALLOCATE(ctx, residues, n));
+	for (uint32_t i = 0; i < n; i++)
+		RB_TRY(find_next_residue(ctx, &c, i == 0 ? RB_PRIME_LIMIT : primes[i - 1].p, &primes[i],
+								 &residues[i]));
+	for (uint32_t i = 0; i < n; i++)
+	{
+		if (rb_stop_due(ctx, i, 64))
+			return RB_STOPPED;
+		rb_residue_to_digit(primes, residues, i);
+	}
+	*sign = rb_digits_sign(primes, residues, n);
+	return RB_OK;
+}
+
+rb_status
+rb_overlap_may_equal(rb_context *ctx, const rb_overlap_terms *t, int value, double low, double high,
+					 bool *likely)
+{
+	uint64_t bits, residue;
+	comparison c;
+	rb_prime m;
+
+	RB_TRY(open_comparison(ctx, &c, t, value, low, high, &bits));
+	RB_TRY(find_next_residue(ctx, &c, RB_PRIME_LIMIT, &m, &residue));
+	*likely = residue == 0;
+	return RB_OK;
+}

@@ -1,0 +1,755 @@
+/*
+ * overlap.c
+ *	  Tests the measures of overlaps against rationals.
+ *
+ * The reference of tetrahedra clips the faces of each one by the four planes of the other one; that of bodies of cells adds up common
+ * cells. Nearly all pairs are degenerate: corners on small lattices, common faces and edges, equal solids.
+ */
+#include "core/join/join.h"
+#include "core/solid/solid.h"
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "core/exact/orient.h"
+
+#include <gmp.h>
+#include <stdlib.h>
+
+#define MOST_CORNERS 24
+#define MOST_FACES 12
+
+static rb_memory *memory;
+static rb_context ctx;
+
+/* ---- reference: convex polyhedra ---- */
+
+typedef struct point
+{
+	mpq_t at[3];
+} point;
+
+/* A face: corners in order */
+typedef struct face
+{
+	int n;
+	point corner[MOST_CORNERS];
+} face;
+
+typedef struct polyhedron
+{
+	int n;
+	face of[MOST_FACES];
+} polyhedron;
+
+static polyhedron current, next;
+
+static void
+copy_point(point *to, const point *from)
+{
+	for (int a = 0; a < 3; a++)
+		mpq_set(to->at[a], from->at[a]);
+}
+
+/* Sets det to (b - a) x (c - a) . (p - a), where b - a and so on are differences of rationals. */
+static void
+find_side(mpq_t det, const double *t, const point *p)
+{
+	mpq_t u[3], v[3], w[3], x, y;
+
+	mpq_init(x);
+	mpq_init(y);
+	mpq_set_ui(det, 0, 1);
+	for (int a = 0; a < 3; a++)
+	{
+		mpq_init(u[a]);
+		mpq_init(v[a]);
+		mpq_init(w[a]);
+		mpq_set_d(x, t[a]);
+		mpq_set_d(u[a], t[3 + a]);
+		mpq_sub(u[a], u[a], x);
+		mpq_set_d(v[a], t[6 + a]);
+		mpq_sub(v[a], v[a], x);
+		mpq_sub(w[a], p->at[a], x);
+	}
+	for (int a = 0; a < 3; a++)
+	{
+		const int i = (a + 1) % 3, j = (a + 2) % 3;
+
+		mpq_mul(x, u[i], v[j]);
+		mpq_mul(y, u[j], v[i]);
+		mpq_sub(x, x, y);
+		mpq_mul(x, x, w[a]);
+		mpq_add(det, det, x);
+	}
+	for (int a = 0; a < 3; a++)
+	{
+		mpq_clear(u[a]);
+		mpq_clear(v[a]);
+		mpq_clear(w[a]);
+	}
+	mpq_clear(x);
+	mpq_clear(y);
+}
+
+/* Keeps the part of each face on the negative side of the plane of t. */
+static void
+clip(const double *t)
+{
+	mpq_t side[MOST_CORNERS], x, y;
+	polyhedron swap;
+
+	mpq_init(x);
+	mpq_init(y);
+	for (int k = 0; k < MOST_CORNERS; k++)
+		mpq_init(side[k]);
+	next.n = 0;
+	for (int i = 0; i < current.n; i++)
+	{
+		const face *f = &current.of[i];
+		face *g = &next.of[next.n];
+
+		g->n = 0;
+		for (int k = 0; k < f->n; k++)
+			find_side(side[k], t, &f->corner[k]);
+		for (int k = 0; k < f->n; k++)
+		{
+			const int m = (k + 1) % f->n, s = mpq_sgn(side[k]);
+
+			if (s <= 0)
+				copy_point(&g->corner[g->n++], &f->corner[k]);
+			if (s * mpq_sgn(side[m]) >= 0)
+				continue;
+			/* The point where the edge meets the plane */
+			for (int a = 0; a < 3; a++)
+			{
+				mpq_sub(x, f->corner[m].at[a], f->corner[k].at[a]);
+				mpq_mul(x, x, side[k]);
+				mpq_sub(y, side[k], side[m]);
+				mpq_div(x, x, y);
+				mpq_add(g->corner[g->n].at[a], f->corner[k].at[a], x);
+			}
+			g->n++;
+		}
+		next.n += g->n > 2;
+	}
+	swap = current;
+	current = next;
+	next = swap;
+	mpq_clear(x);
+	mpq_clear(y);
+	for (int k = 0; k < MOST_CORNERS; k++)
+		mpq_clear(side[k]);
+}
+
+/* Adds det(p0, p1, p2) and det (p0 + p1 + p2). */
+static void
+add_triangle(mpq_t volume, mpq_t moment[3], const point *p0, const point *p1, const point *p2)
+{
+	mpq_t det, x, y;
+
+	mpq_init(det);
+	mpq_init(x);
+	mpq_init(y);
+	for (int a = 0; a < 3; a++)
+	{
+		const int u = (a + 1) % 3, v = (a + 2) % 3;
+
+		mpq_mul(x, p1->at[u], p2->at[v]);
+		mpq_mul(y, p1->at[v], p2->at[u]);
+		mpq_sub(x, x, y);
+		mpq_mul(x, x, p0->at[a]);
+		mpq_add(det, det, x);
+	}
+	mpq_add(volume, volume, det);
+	for (int a = 0; a < 3; a++)
+	{
+		mpq_add(x, p0->at[a], p1->at[a]);
+		mpq_add(x, x, p2->at[a]);
+		mpq_mul(x, x, det);
+		mpq_add(moment[a], moment[a], x);
+	}
+	mpq_clear(det);
+	mpq_clear(x);
+	mpq_clear(y);
+}
+
+/*
+ * Adds six times the volume and 24 times the moment below the faces of one outward tetrahedron in
+ * another one. With `once`, faces in the plane of a face of the other one, with the same normal, are
+ * left out, because they are counted for that one.
+ */
+static void
+add_faces_inside(mpq_t volume, mpq_t moment[3], const double *of, const double *in, bool once)
+{
+	current.n = 0;
+	for (int i = 0; i < 4; i++)
+	{
+		bool common = false;
+
+		for (int k = 0; k < 4; k++)
+		{
+			const double *f = of + 9 * i, *g = in + 9 * k;
+			bool flat = true;
+			int below = 0;
+
+			for (int c = 0; c < 3; c++)
+				flat = flat && rb_orient3d(g, g + 3, g + 6, f + 3 * c) == 0;
+			for (int c = 0; c < 12; c++)
+				below |= rb_orient3d(g, g + 3, g + 6, of + 3 * c) < 0;
+			common = common || (flat && below);
+		}
+		if (common && once)
+			continue;
+		current.of[current.n].n = 3;
+		for (int k = 0; k < 9; k++)
+			mpq_set_d(current.of[current.n].corner[k / 3].at[k % 3], of[9 * i + k]);
+		current.n++;
+	}
+	for (int i = 0; i < 4; i++)
+		clip(in + 9 * i);
+	for (int i = 0; i < current.n; i++)
+		for (int k = 1; k + 1 < current.of[i].n; k++)
+			add_triangle(volume, moment, &current.of[i].corner[0], &current.of[i].corner[k],
+						 &current.of[i].corner[k + 1]);
+}
+
+/* ---- comparison ---- */
+
+/* Returns true if d is the double nearest to x, whose midpoints with its neighbors are finite. */
+static bool
+is_nearest(double d, const mpq_t x)
+{
+	mpq_t m, y;
+	uint64_t bits;
+	bool even, good = true;
+
+	mpq_init(m);
+	mpq_init(y);
+	memcpy(&bits, &d, sizeof bits);
+	even = bits % 2 == 0;
+	for (int way = -1; way <= 1; way += 2)
+	{
+		int order;
+
+		mpq_set_d(m, d);
+		mpq_set_d(y, nextafter(d, way * HUGE_VAL));
+		mpq_add(m, m, y);
+		mpq_div_2exp(m, m, 1);
+		order = way * mpq_cmp(m, x);
+		good = good && (order > 0 || (order == 0 && even));
+	}
+	mpq_clear(m);
+	mpq_clear(y);
+	return good;
+}
+
+/* Makes an outward tetrahedron of lattice points, moved and scaled. Returns false if it is flat. */
+static bool
+make_tetrahedron(double *t, int most, const double *scale, const double *from)
+{
+	static const int corner[4][3] = {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {2, 0, 3}};
+	double p[4][3];
+	int side;
+
+	for (int i = 0; i < 4; i++)
+		for (int a = 0; a < 3; a++)
+			p[i][a] = from[a] + scale[a] * check_below(most + 1);
+	side = rb_orient3d(p[0], p[1], p[2], p[3]);
+	for (int i = 0; i < 4 && side != 0; i++)
+	{
+		const int first = check_below(3);
+
+		for (int k = 0; k < 3; k++)
+			memcpy(t + 9 * i + 3 * k, p[corner[i][(first + (side > 0 ? k : 2 - k)) % 3]],
+				   3 * sizeof *t);
+	}
+	return side != 0;
+}
+
+#define MOST_ROWS 12
+
+/* Rows that are tetrahedra */
+typedef struct side
+{
+	rb_set set;
+	double outward[MOST_ROWS][36]; /* As the reference wants them */
+	double coords[MOST_ROWS * 36];
+	uint32_t row_of[MOST_ROWS * 4];
+} side;
+
+/* The tested result: a table of rows by rows */
+typedef struct table
+{
+	rb_overlap overlap[MOST_ROWS][MOST_ROWS];
+	int count[MOST_ROWS][MOST_ROWS];
+	pthread_mutex_t lock;
+	rb_status answer; /* Status returned by the callback */
+} table;
+
+static rb_status
+put_rows(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
+{
+	table *t = user;
+
+	pthread_mutex_lock(&t->lock);
+	for (size_t i = 0; i < n; i++)
+	{
+		memcpy(&t->overlap[rows[i].red][rows[i].blue], payload + RB_OVERLAP_WORDS * i,
+			   sizeof(rb_overlap));
+		t->count[rows[i].red][rows[i].blue]++;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return t->answer;
+}
+
+static rb_status
+ask(const side *red, const side *blue, table *t)
+{
+	const rb_job job = {.red = &red->set, .blue = &blue->set, .predicate = RB_OVERLAP};
+	const rb_row_sink sink = {.put = put_rows, .user = t};
+
+	memset(t->count, 0, sizeof t->count);
+	return rb_compose_overlaps(&ctx, &rb_backend_cpu, &job, &sink);
+}
+
+/* Makes a set of the tetrahedra, with some of their faces turned over. */
+static void
+make_side(side *s)
+{
+	for (int i = 0; i < MOST_ROWS * 4; i++)
+	{
+		double *t = s->coords + 9 * i;
+		const bool turn = check_below(2) == 0;
+
+		memcpy(t, s->outward[i / 4] + 9 * (i % 4), 9 * sizeof *t);
+		s->row_of[i] = (uint32_t) i / 4;
+		for (int a = 0; turn && a < 3; a++)
+		{
+			const double x = t[a];
+
+			t[a] = t[3 + a];
+			t[3 + a] = x;
+		}
+	}
+	s->set = (rb_set){.kind = RB_TRIANGLE3,
+					  .nparts = MOST_ROWS * 4,
+					  .nrows = MOST_ROWS,
+					  .coords = s->coords,
+					  .row_of = s->row_of};
+}
+
+static bool
+is_same(const rb_overlap *a, const rb_overlap *b)
+{
+	return memcmp(a, b, sizeof *a) == 0;
+}
+
+/* Compares the overlap of two tetrahedra with the reference. Returns true if the interiors meet. */
+static bool
+compare_with_reference(const double *red, const double *blue, const rb_overlap *o, int count)
+{
+	mpq_t volume, moment[3], x;
+	bool meet;
+
+	mpq_init(volume);
+	mpq_init(x);
+	for (int a = 0; a < 3; a++)
+		mpq_init(moment[a]);
+	add_faces_inside(volume, moment, red, blue, false);
+	add_faces_inside(volume, moment, blue, red, true);
+	meet = mpq_sgn(volume) != 0;
+	if (!meet)
+		CHECK(count == 0 || (o->volume == 0 && isnan(o->centroid[0])), "volume %a, not 0",
+			  o->volume);
+	else
+	{
+		mpq_set_ui(x, 1, 6);
+		mpq_mul(x, x, volume);
+		CHECK(count == 1, "no result");
+		CHECK((o->volume == 0x1p-1074 && mpq_get_d(x) <= 0x1p-1074) || is_nearest(o->volume, x),
+			  "volume %a, not %a", o->volume, mpq_get_d(x));
+		for (int a = 0; a < 3; a++)
+		{
+			mpq_div(x, moment[a], volume);
+			mpq_div_2exp(x, x, 2);
+			CHECK(is_nearest(o->centroid[a], x), "centroid %a, not %a", o->centroid[a],
+				  mpq_get_d(x));
+		}
+	}
+	mpq_clear(volume);
+	mpq_clear(x);
+	for (int a = 0; a < 3; a++)
+		mpq_clear(moment[a]);
+	return meet;
+}
+
+/* Compares many pairs of tetrahedra, most of them degenerate, with the reference. */
+static void
+tetrahedra(void)
+{
+	static const double froms[][3] = {{0, 0, 0}, {391777.123, 5820111.456, 34.5}, {-1, -1, -1}};
+	static side red, blue;
+	static table t, swapped;
+	long meet = 0, touch = 0, apart = 0;
+
+	pthread_mutex_init(&t.lock, NULL);
+	pthread_mutex_init(&swapped.lock, NULL);
+	for (long round = 0; round < check_rounds(1000); round++)
+	{
+		const int size = check_below(6), most = 2 + check_below(2);
+		const double *from = froms[size == 1 || size == 2 ? size : 0];
+		const double s = size == 1 ? 0.1 : size == 3 ? 0x1p-498 * 1.1 : size == 4 ? 0x1p300 / 3 : 1;
+		const double scale[3] = {s, s, size == 5 ? s * 0x1p-40 : s};
+
+		for (int i = 0; i < MOST_ROWS; i++)
+		{
+			while (!make_tetrahedron(red.outward[i], most, scale, from))
+				;
+			while (!make_tetrahedron(blue.outward[i], most, scale, from))
+				;
+			if (check_below(50) == 0)
+				memcpy(blue.outward[i], red.outward[i], sizeof red.outward[i]);
+		}
+		make_side(&red);
+		make_side(&blue);
+		ctx.threads = 1 + check_below(3);
+		CHECK(ask(&red, &blue, &t) == RB_OK, "%s", ctx.error.text);
+		ctx.threads = 1 + check_below(7);
+		CHECK(ask(&blue, &red, &swapped) == RB_OK, "%s", ctx.error.text);
+		for (int r = 0; r < MOST_ROWS; r++)
+			for (int b = 0; b < MOST_ROWS; b++)
+			{
+				const bool met = compare_with_reference(red.outward[r], blue.outward[b],
+														&t.overlap[r][b], t.count[r][b]);
+
+				CHECK(t.count[r][b] == swapped.count[b][r] &&
+						  (t.count[r][b] == 0 || is_same(&t.overlap[r][b], &swapped.overlap[b][r])),
+					  "swapped");
+				meet += met;
+				touch += !met && t.count[r][b] > 0;
+				apart += !met && t.count[r][b] == 0;
+			}
+	}
+	ctx.threads = 1;
+	CHECK(meet > 1000 && touch > 100 && apart > 1000, "%ld pairs meet, %ld touch, %ld do not", meet,
+		  touch, apart);
+}
+
+/* ---- bodies of cells ---- */
+
+#define CELLS 3
+#define MOST_CELL_FACES (CELLS * CELLS * CELLS * 12)
+#define CELL_ROWS 5
+
+/* Cells of size 2 on a lattice that begins at `from` */
+typedef struct cells
+{
+	bool at[CELLS][CELLS][CELLS];
+	int from[3];
+} cells;
+
+static bool
+is_cell(const cells *c, const int at[3])
+{
+	for (int a = 0; a < 3; a++)
+		if (at[a] < 0 || at[a] >= CELLS)
+			return false;
+	return c->at[at[0]][at[1]][at[2]];
+}
+
+/* Chooses cells so that at least one exists. */
+static void
+choose_cells(cells *c)
+{
+	const int dense = 1 + check_below(4);
+
+	for (int i = 0; i < CELLS * CELLS * CELLS; i++)
+		c->at[i / 9][i / 3 % 3][i % 3] = check_below(5) < dense;
+	c->at[1][1][1] = true;
+	for (int a = 0; a < 3; a++)
+		c->from[a] = check_below(3);
+}
+
+/* An affine map with integer coefficients */
+typedef struct affine
+{
+	double to[3][3];
+	double offset[3];
+	double determinant;
+} affine;
+
+static void
+choose_map(affine *m)
+{
+	do
+	{
+		for (int i = 0; i < 9; i++)
+			m->to[i / 3][i % 3] = check_below(5) - 2;
+		m->determinant = 0;
+		for (int i = 0; i < 3; i++)
+			m->determinant += m->to[0][i] * (m->to[1][(i + 1) % 3] * m->to[2][(i + 2) % 3] -
+											 m->to[1][(i + 2) % 3] * m->to[2][(i + 1) % 3]);
+	} while (m->determinant == 0);
+	for (int a = 0; a < 3; a++)
+		m->offset[a] = check_below(2) ? 0x1p40 : 0;
+}
+
+/* Writes the outer faces of cells, turned either way. Returns the number of triangles. */
+static uint32_t
+write_faces(double *t, const cells *c, const affine *m)
+{
+	uint32_t n = 0;
+
+	for (int i = 0; i < CELLS * CELLS * CELLS * 6; i++)
+	{
+		const int at[3] = {i / 54, i / 18 % 3, i / 6 % 3}, axis = i % 6 / 2, up = i % 2;
+		const int u = (axis + 1) % 3, v = (axis + 2) % 3, skip = check_below(2);
+		int other[3] = {at[0], at[1], at[2]};
+		double corner[4][3];
+
+		other[axis] += up ? 1 : -1;
+		if (!is_cell(c, at) || is_cell(c, other))
+			continue;
+		for (int k = 0; k < 4; k++)
+		{
+			double p[3];
+
+			p[axis] = c->from[axis] + 2 * (at[axis] + up);
+			p[u] = c->from[u] + 2 * (at[u] + (k == 1 || k == 2));
+			p[v] = c->from[v] + 2 * (at[v] + (k >= 2));
+			for (int a = 0; a < 3; a++)
+				corner[k][a] =
+					m->offset[a] + m->to[a][0] * p[0] + m->to[a][1] * p[1] + m->to[a][2] * p[2];
+		}
+		for (int h = 0; h < 2; h++, n++)
+			for (int k = 0; k < 3; k++)
+				memcpy(t + 9 * n + 3 * k, corner[(skip + 2 * h + k) % 4], 3 * sizeof *t);
+	}
+	return n;
+}
+
+typedef struct cell_side
+{
+	rb_set set;
+	cells of[CELL_ROWS];
+	double coords[CELL_ROWS * MOST_CELL_FACES * 9];
+	uint32_t row_of[CELL_ROWS * MOST_CELL_FACES];
+} cell_side;
+
+static void
+make_cell_side(cell_side *s, const affine *m)
+{
+	uint32_t n = 0;
+
+	for (uint32_t row = 0; row < CELL_ROWS; row++)
+	{
+		const uint32_t from = n;
+
+		choose_cells(&s->of[row]);
+		n += write_faces(s->coords + 9 * n, &s->of[row], m);
+		for (uint32_t i = from; i < n; i++)
+			s->row_of[i] = row;
+	}
+	s->set = (rb_set){.kind = RB_TRIANGLE3,
+					  .nparts = n,
+					  .nrows = CELL_ROWS,
+					  .coords = s->coords,
+					  .row_of = s->row_of};
+}
+
+/* Sums the volume that two bodies of cells share, and its moment times two, on the lattice. */
+static void
+share_cells(const cells *red, const cells *blue, double *volume, double moment[3])
+{
+	*volume = moment[0] = moment[1] = moment[2] = 0;
+	for (int i = 0; i < 27 * 27; i++)
+	{
+		const int r[3] = {i / 27 / 9, i / 27 / 3 % 3, i / 27 % 3},
+				  b[3] = {i % 27 / 9, i % 27 / 3 % 3, i % 3};
+		int low[3], high[3], size = is_cell(red, r) && is_cell(blue, b);
+
+		for (int a = 0; a < 3; a++)
+		{
+			const int x = red->from[a] + 2 * r[a], y = blue->from[a] + 2 * b[a];
+
+			low[a] = x > y ? x : y;
+			high[a] = (x < y ? x : y) + 2;
+			size *= high[a] > low[a] ? high[a] - low[a] : 0;
+		}
+		*volume += size;
+		for (int a = 0; a < 3; a++)
+			moment[a] += size * (low[a] + high[a]);
+	}
+}
+
+/* Compares bodies of cells, with common faces, edges of four faces and cavities. */
+static void
+bodies_of_cells(void)
+{
+	static cell_side red, blue;
+	static table t;
+	long meet = 0;
+
+	pthread_mutex_init(&t.lock, NULL);
+	for (long round = 0; round < check_rounds(200); round++)
+	{
+		affine m;
+
+		choose_map(&m);
+		make_cell_side(&red, &m);
+		make_cell_side(&blue, &m);
+		ctx.threads = 1 + check_below(3);
+		{
+			const rb_job job = {.red = &red.set, .blue = &blue.set, .predicate = RB_OVERLAP};
+			const rb_row_sink sink = {.put = put_rows, .user = &t};
+
+			memset(t.count, 0, sizeof t.count);
+			CHECK(rb_compose_overlaps(&ctx, &rb_backend_cpu, &job, &sink) == RB_OK, "%s",
+				  ctx.error.text);
+		}
+		for (int r = 0; r < CELL_ROWS; r++)
+			for (int b = 0; b < CELL_ROWS; b++)
+			{
+				const rb_overlap *o = &t.overlap[r][b];
+				double volume, moment[3];
+				mpq_t x, y;
+
+				share_cells(&red.of[r], &blue.of[b], &volume, moment);
+				if (volume == 0)
+				{
+					CHECK(t.count[r][b] == 0 || o->volume == 0, "volume %a, not 0", o->volume);
+					continue;
+				}
+				meet++;
+				CHECK(t.count[r][b] == 1 && o->volume == volume * fabs(m.determinant),
+					  "volume %a, not %a", o->volume, volume * fabs(m.determinant));
+				mpq_init(x);
+				mpq_init(y);
+				for (int a = 0; a < 3; a++)
+				{
+					mpq_set_d(x, m.to[a][0] * moment[0] + m.to[a][1] * moment[1] +
+									 m.to[a][2] * moment[2]);
+					mpq_set_d(y, 2 * volume);
+					mpq_div(x, x, y);
+					mpq_set_d(y, m.offset[a]);
+					mpq_add(x, x, y);
+					CHECK(is_nearest(o->centroid[a], x), "centroid %a, not %a", o->centroid[a],
+						  mpq_get_d(x));
+				}
+				mpq_clear(x);
+				mpq_clear(y);
+			}
+	}
+	ctx.threads = 1;
+	CHECK(meet > 100, "%ld pairs meet", meet);
+}
+
+/* ---- other cases ---- */
+
+/* Compares tetrahedra whose extents along the axes differ extremely: double-double is not enough. */
+static void
+far_exponents(void)
+{
+	static const double from[3] = {0, 0, 0}, scale[3] = {0x1p260, 0x1p-260, 1};
+	static side red, blue;
+	static table t;
+
+	pthread_mutex_init(&t.lock, NULL);
+	for (long round = 0; round < check_rounds(20); round++)
+	{
+		while (!make_tetrahedron(red.outward[0], 2, scale, from))
+			;
+		while (!make_tetrahedron(blue.outward[0], 2, scale, from))
+			;
+		for (int i = 1; i < MOST_ROWS; i++)
+		{
+			/* Other rows are far away. */
+			const double away[2][3] = {{0, 0, 100 * i}, {0, 0, -100 * i}};
+
+			while (!make_tetrahedron(red.outward[i], 1, scale, away[0]))
+				;
+			while (!make_tetrahedron(blue.outward[i], 1, scale, away[1]))
+				;
+		}
+		make_side(&red);
+		make_side(&blue);
+		CHECK(ask(&red, &blue, &t) == RB_OK, "%s", ctx.error.text);
+		compare_with_reference(red.outward[0], blue.outward[0], &t.overlap[0][0], t.count[0][0]);
+	}
+}
+
+/* Tests refused allocations and stops. */
+static void
+little_memory_and_stop(void)
+{
+	static const double from[3] = {0, 0, 0}, scale[3] = {1, 1, 1};
+	static side red, blue;
+	static table t;
+	uint64_t limit = 64;
+	int refused = 0;
+	rb_status status;
+
+	pthread_mutex_init(&t.lock, NULL);
+	for (int i = 0; i < MOST_ROWS; i++)
+	{
+		while (!make_tetrahedron(red.outward[i], 3, scale, from))
+			;
+		while (!make_tetrahedron(blue.outward[i], 3, scale, from))
+			;
+	}
+	make_side(&red);
+	make_side(&blue);
+	rb_context_stop(&ctx);
+	CHECK(ask(&red, &blue, &t) == RB_STOPPED && rb_memory_used(memory) == 0, "not stopped");
+	rb_context_init(&ctx, memory);
+	t.answer = RB_STOPPED;
+	CHECK(ask(&red, &blue, &t) == RB_STOPPED && rb_memory_used(memory) == 0, "not stopped");
+	t.answer = RB_OK;
+	do
+	{
+		rb_memory *little = rb_memory_create(limit);
+
+		rb_context_init(&ctx, little);
+		ctx.threads = 2;
+		status = ask(&red, &blue, &t);
+		CHECK(status == RB_OK || status == RB_OVER_BUDGET, "%d bytes: status %d", (int) limit,
+			  (int) status);
+		CHECK(rb_memory_used(little) == 0, "%d bytes: memory is left", (int) limit);
+		rb_memory_destroy(little);
+		refused += status != RB_OK;
+		limit += limit / 7;
+	} while (status != RB_OK && limit < 1u << 30);
+	CHECK(status == RB_OK && refused > 10, "status %d after %d", (int) status, refused);
+	rb_context_init(&ctx, memory);
+}
+
+/* Initializes the numbers of the reference. */
+static void
+prepare(void)
+{
+	for (int k = 0; k < 2; k++)
+	{
+		polyhedron *p = k == 0 ? &current : &next;
+
+		for (int i = 0; i < MOST_FACES; i++)
+			for (int c = 0; c < MOST_CORNERS; c++)
+				for (int a = 0; a < 3; a++)
+					mpq_init(p->of[i].corner[c].at[a]);
+	}
+}
+
+int
+main(void)
+{
+	memory = rb_memory_create(UINT64_MAX);
+	rb_context_init(&ctx, memory);
+	prepare();
+	CHECK_RUN(tetrahedra);
+	CHECK_RUN(bodies_of_cells);
+	CHECK_RUN(far_exponents);
+	CHECK_RUN(little_memory_and_stop);
+	CHECK(rb_memory_used(memory) == 0, "left behind");
+	rb_memory_destroy(memory);
+	return check_done();
+}
