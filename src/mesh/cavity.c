@@ -100,7 +100,7 @@ rb_cavity_close(rb_recovery *r, rb_cavity_work **work)
 
 /* Sets the position of a vertex relative to the facet, unless it is known. */
 static rb_status
-set_position(rb_recovery *r, rb_cavity_work *w, uint32_t v, uint8_t place)
+set_side_of_cavity_vertex(rb_recovery *r, rb_cavity_work *w, uint32_t v, uint8_t place)
 {
 	if (w->place[v] != POSITION_UNKNOWN)
 		return RB_OK;
@@ -140,7 +140,7 @@ clear_cavity(rb_recovery *r, rb_cavity_work *w)
 
 /* Copies the faces of a region and their boxes. */
 static rb_status
-load_region(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t region)
+load_region_of_cavity(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t region)
 {
 	rb_status status = RB_OK;
 
@@ -172,7 +172,7 @@ load_region(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t r
 		{
 			uint32_t beyond = face->n[i];
 
-			status = set_position(r, w, face->v[i], POSITION_ON);
+			status = set_side_of_cavity_vertex(r, w, face->v[i], POSITION_ON);
 			if (status == RB_OK &&
 				(beyond == RB_NONE || sheet->faces[beyond >> 2].region != region))
 				status =
@@ -232,8 +232,8 @@ crossing_side(rb_recovery *r, const rb_cavity_work *w, const rb_sheet *sheet, ui
  * Tests edge xy of tetrahedron t for crossing, unless it was tested before, and records the result.
  */
 static rb_status
-test_edge(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t x, uint32_t y,
-		  uint32_t t)
+test_edge_for_crossing_region(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t x,
+							  uint32_t y, uint32_t t)
 {
 	bool fresh;
 	int above;
@@ -246,8 +246,8 @@ test_edge(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t x, 
 	above = crossing_side(r, w, sheet, x, y);
 	if (above == 0)
 		return RB_OK;
-	RB_TRY(set_position(r, w, x, above > 0 ? POSITION_ABOVE : POSITION_BELOW));
-	RB_TRY(set_position(r, w, y, above > 0 ? POSITION_BELOW : POSITION_ABOVE));
+	RB_TRY(set_side_of_cavity_vertex(r, w, x, above > 0 ? POSITION_ABOVE : POSITION_BELOW));
+	RB_TRY(set_side_of_cavity_vertex(r, w, y, above > 0 ? POSITION_BELOW : POSITION_ABOVE));
 	RB_TRY(RB_GROW(r->ctx, w->crossings, w->crossings_cap, (size_t) w->ncrossings + 1));
 	w->crossings[w->ncrossings++] = (rb_crossing_edge){x, y, t};
 	return RB_OK;
@@ -255,7 +255,7 @@ test_edge(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t x, 
 
 /* Finds the corners of t other than a and b, ordered so that a, b, *x, *y is positive. */
 static void
-other_corners(const rb_tet *t, uint32_t a, uint32_t b, uint32_t *x, uint32_t *y)
+get_crossing_tet_corners(const rb_tet *t, uint32_t a, uint32_t b, uint32_t *x, uint32_t *y)
 {
 	static const uint8_t third[4][4] = {{9, 2, 3, 1}, {3, 9, 0, 2}, {1, 3, 9, 0}, {2, 0, 1, 9}};
 	uint32_t i = rb_tet_corner(t, a), j = rb_tet_corner(t, b);
@@ -266,7 +266,7 @@ other_corners(const rb_tet *t, uint32_t a, uint32_t b, uint32_t *x, uint32_t *y)
 
 /* Adds a tetrahedron to the cavity around missing faces of a facet, and marks it. */
 static rb_status
-add_tet(rb_recovery *r, rb_cavity_work *w, uint32_t t)
+add_tet_to_facet_cavity(rb_recovery *r, rb_cavity_work *w, uint32_t t)
 {
 	RB_TRY(RB_GROW(r->ctx, w->tets, w->tets_cap, (size_t) w->ntets + 1));
 	r->mesh.bits[t] |= RB_MARK;
@@ -303,13 +303,13 @@ find_first(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *found
 				const rb_tet *tet = &m->tets[t];
 				uint32_t x, y, vx, vy;
 
-				other_corners(tet, a, b, &x, &y);
+				get_crossing_tet_corners(tet, a, b, &x, &y);
 				vx = tet->v[x];
 				vy = tet->v[y];
 				if (vx != RB_GHOST && vy != RB_GHOST && vx != c && vy != c &&
 					rb_mesh_orient(m, a, b, vx, c) > 0 && rb_mesh_orient(m, a, b, c, vy) > 0)
 				{
-					RB_TRY(test_edge(r, w, sheet, vx, vy, t));
+					RB_TRY(test_edge_for_crossing_region(r, w, sheet, vx, vy, t));
 					break;
 				}
 				t = rb_face_tet(tet->n[x]);
@@ -346,7 +346,7 @@ collect_crossing_tets(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, 
 			const rb_tet *tet = &m->tets[t];
 			uint32_t x, y;
 
-			other_corners(tet, c.x, c.y, &x, &y);
+			get_crossing_tet_corners(tet, c.x, c.y, &x, &y);
 			if (tet->v[x] == RB_GHOST || (m->bits[t] & (RB_FACE_BIT(x) | RB_FACE_BIT(y))) != 0)
 			{
 				*clear = false;
@@ -356,10 +356,10 @@ collect_crossing_tets(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, 
 			{
 				const uint32_t *v = tet->v;
 
-				RB_TRY(add_tet(r, w, t));
+				RB_TRY(add_tet_to_facet_cavity(r, w, t));
 				for (int j = 0; j < 4; j++)
 					for (int k = j + 1; k < 4; k++)
-						RB_TRY(test_edge(r, w, sheet, v[j], v[k], t));
+						RB_TRY(test_edge_for_crossing_region(r, w, sheet, v[j], v[k], t));
 			}
 			t = rb_face_tet(m->tets[t].n[x]);
 		} while (t != c.tet);
@@ -392,7 +392,7 @@ locate_rest(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clea
 				*clear = false;
 				return RB_OK;
 			}
-			RB_TRY(set_position(r, w, v, side > 0 ? POSITION_ABOVE : POSITION_BELOW));
+			RB_TRY(set_side_of_cavity_vertex(r, w, v, side > 0 ? POSITION_ABOVE : POSITION_BELOW));
 		}
 	return RB_OK;
 }
@@ -502,8 +502,8 @@ add_behind(rb_recovery *r, rb_cavity_work *w, int side, bool *clear)
 			*clear = false;
 			return RB_OK;
 		}
-		RB_TRY(set_position(r, w, v, here));
-		RB_TRY(add_tet(r, w, t));
+		RB_TRY(set_side_of_cavity_vertex(r, w, v, here));
+		RB_TRY(add_tet_to_facet_cavity(r, w, t));
 	}
 	return RB_OK;
 }
@@ -513,7 +513,7 @@ add_behind(rb_recovery *r, rb_cavity_work *w, int side, bool *clear)
  * the tetrahedron in front.
  */
 static rb_status
-not_delaunay(rb_recovery *r, rb_cavity_half *half)
+find_cavity_faces_not_delaunay(rb_recovery *r, rb_cavity_half *half)
 {
 	rb_mesh *m = &r->mesh;
 
@@ -604,7 +604,7 @@ rb_cavity_recover(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint
 
 	*done = false;
 	if (status == RB_OK)
-		status = load_region(r, w, sheet, region);
+		status = load_region_of_cavity(r, w, sheet, region);
 	if (status == RB_OK)
 		status = find_first(r, w, sheet, &go_on);
 	if (status == RB_OK && go_on)
@@ -632,7 +632,7 @@ rb_cavity_recover(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint
 
 			status = rb_half_fill(r, &w->half[side], &how);
 			if (status == RB_OK && how == RB_FILLED)
-				status = not_delaunay(r, &w->half[side]);
+				status = find_cavity_faces_not_delaunay(r, &w->half[side]);
 			if (status != RB_OK || (how == RB_FILLED && w->half[side].nbehind == 0))
 				continue;
 			filled = go_on = false;

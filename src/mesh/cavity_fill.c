@@ -33,7 +33,7 @@
 
 /* Returns true if two faces with equal corners have the same orientation. */
 static bool
-turned_alike(const uint32_t *v, const uint32_t *w)
+are_half_faces_turned_alike(const uint32_t *v, const uint32_t *w)
 {
 	for (int i = 0; i < 3; i++)
 		if (w[i] == v[0])
@@ -46,7 +46,7 @@ turned_alike(const uint32_t *v, const uint32_t *w)
  * common corner or a coplanar segment does not.
  */
 static bool
-may_pierce(rb_recovery *r, uint32_t p, uint32_t q, const uint32_t *t)
+may_segment_pierce_half_face(rb_recovery *r, uint32_t p, uint32_t q, const uint32_t *t)
 {
 	rb_mesh *m = &r->mesh;
 	int s[2], o[3];
@@ -73,7 +73,8 @@ may_pierce(rb_recovery *r, uint32_t p, uint32_t q, const uint32_t *t)
 
 /* Returns true if the tetrahedron of face v and vertex d would intersect an open face. */
 static bool
-runs_into(rb_recovery *r, const rb_cavity_half *half, const uint32_t *v, uint32_t d)
+does_wrapping_tet_hit_open_face(rb_recovery *r, const rb_cavity_half *half, const uint32_t *v,
+								uint32_t d)
 {
 	const uint32_t sides[3][3] = {{v[0], v[1], d}, {v[1], v[2], d}, {v[2], v[0], d}};
 
@@ -85,10 +86,10 @@ runs_into(rb_recovery *r, const rb_cavity_half *half, const uint32_t *v, uint32_
 			continue;
 		for (int k = 0; k < 3; k++)
 		{
-			if (may_pierce(r, v[k], d, b->v))
+			if (may_segment_pierce_half_face(r, v[k], d, b->v))
 				return true;
 			for (int j = 0; j < 3; j++)
-				if (may_pierce(r, b->v[j], b->v[(j + 1) % 3], sides[k]))
+				if (may_segment_pierce_half_face(r, b->v[j], b->v[(j + 1) % 3], sides[k]))
 					return true;
 		}
 	}
@@ -99,8 +100,8 @@ runs_into(rb_recovery *r, const rb_cavity_half *half, const uint32_t *v, uint32_
  * Returns the vertex for face v, or RB_NONE. *empty is set if no vertex is inside its circumsphere.
  */
 static uint32_t
-choose_vertex(rb_recovery *r, const rb_cavity_half *half, const uint32_t *v, bool only_seen,
-			  bool *empty)
+choose_wrapping_vertex(rb_recovery *r, const rb_cavity_half *half, const uint32_t *v,
+					   bool only_seen, bool *empty)
 {
 	rb_mesh *m = &r->mesh;
 	uint32_t best = RB_NONE;
@@ -116,7 +117,7 @@ choose_vertex(rb_recovery *r, const rb_cavity_half *half, const uint32_t *v, boo
 			continue;
 		if (rb_mesh_orient(m, v[0], v[1], v[2], d) <= 0)
 			continue;
-		if (only_seen && runs_into(r, half, v, d))
+		if (only_seen && does_wrapping_tet_hit_open_face(r, half, v, d))
 			continue;
 		best = d;
 	}
@@ -160,7 +161,7 @@ connect_tet_faces(rb_recovery *r, rb_cavity_half *half, uint32_t tet, bool *fits
 			continue;
 		}
 		base = &half->bases[*there];
-		if (base->inside != RB_NONE || turned_alike(base->v, face[i]))
+		if (base->inside != RB_NONE || are_half_faces_turned_alike(base->v, face[i]))
 		{
 			*fits = false;
 			return RB_OK;
@@ -204,7 +205,7 @@ fill_by_wrapping(rb_recovery *r, rb_cavity_half *half, bool only_seen, rb_filled
 		if (half->ntets > most)
 			return RB_OK;
 		memcpy(v, half->bases[i].v, sizeof v);
-		d = choose_vertex(r, half, v, only_seen, &empty);
+		d = choose_wrapping_vertex(r, half, v, only_seen, &empty);
 		if (!only_seen && i < half->given && (d == RB_NONE || !empty))
 		{
 			stuck = true;
@@ -240,14 +241,14 @@ fill_by_wrapping(rb_recovery *r, rb_cavity_half *half, bool only_seen, rb_filled
 
 /* Returns the number of a vertex in `all`: its position among the vertices. */
 static uint32_t
-number_of_vertex(const rb_cavity_half *half, uint32_t v)
+number_of_carving_vertex(const rb_cavity_half *half, uint32_t v)
 {
 	return (uint32_t) rb_numbers_lower_bound(half->points, half->npoints, v);
 }
 
 /* Marks the polyhedron's faces as constrained in `all`; records those that are missing. */
 static rb_status
-build_walls(rb_recovery *r, rb_cavity_half *half, rb_mesh *all, bool *stuck)
+constrain_carving_faces(rb_recovery *r, rb_cavity_half *half, rb_mesh *all, bool *stuck)
 {
 	for (uint32_t i = 0; i < half->given; i++)
 	{
@@ -256,7 +257,7 @@ build_walls(rb_recovery *r, rb_cavity_half *half, rb_mesh *all, bool *stuck)
 		rb_tet_face f, other;
 
 		for (int k = 0; k < 3; k++)
-			v[k] = number_of_vertex(half, b->v[k]);
+			v[k] = number_of_carving_vertex(half, b->v[k]);
 		if (!rb_mesh_find_face(all, v[0], v[1], v[2], &f))
 		{
 			*stuck = true;
@@ -383,7 +384,7 @@ fill_by_carving(rb_recovery *r, rb_cavity_half *half, rb_filled *filled)
 	if (status == RB_OK)
 		status = rb_mesh_delaunay(&all, &flat);
 	if (status == RB_OK && !flat)
-		status = build_walls(r, half, &all, &stuck);
+		status = constrain_carving_faces(r, half, &all, &stuck);
 	if (status == RB_OK && !flat && !stuck)
 		status = RB_ALLOCATE(r->ctx, number, all.ntets);
 	if (status == RB_OK && !flat && !stuck)
@@ -404,7 +405,7 @@ fill_by_carving(rb_recovery *r, rb_cavity_half *half, rb_filled *filled)
 
 /* Returns true if each point of the half is a corner of a new tetrahedron. */
 static bool
-all_used(rb_recovery *r, const rb_cavity_half *half)
+are_all_half_points_used(rb_recovery *r, const rb_cavity_half *half)
 {
 	rb_mesh *m = &r->mesh;
 	bool all = true;
@@ -434,7 +435,7 @@ rb_half_fill(rb_recovery *r, rb_cavity_half *half, rb_filled *filled)
 		RB_TRY(fill_by_wrapping(r, half, false, filled));
 	if (*filled == RB_FILLED_NOT && half->npoints <= MAX_VISIBILITY_POINTS)
 		RB_TRY(fill_by_wrapping(r, half, true, filled));
-	if (*filled == RB_FILLED && !all_used(r, half))
+	if (*filled == RB_FILLED && !are_all_half_points_used(r, half))
 		*filled = RB_FILLED_NOT;
 	return RB_OK;
 }

@@ -38,11 +38,11 @@
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /*
- * Returns true if the work must stop. Polls only for some i, because the iterations of its callers
- * are short.
+ * Returns true if the insertion of points must stop. Polls only for some i, because the iterations
+ * of its callers are short.
  */
 static ALWAYS_INLINE bool
-time_to_stop(const rb_context *ctx, size_t i)
+should_stop_delaunay_insertion(const rb_context *ctx, size_t i)
 {
 	return (i & 0xffff) == 0 && rb_should_stop(ctx);
 }
@@ -70,8 +70,8 @@ point_of_vertex(const rb_mesh *m, uint32_t v, bool all)
  * products of magnitude at most h^3, each rounded at most 8 times. Their errors are therefore below
  * 2^-45 h^4 and 2^-47 h^3. If d is at least 2^-40 h^3, the error of the quotient is below (2^-45
  * h^4 + 2^-47 h^3 |w|) / d * 1.01 + e |w|, and rounding to float adds 2^-24 |w|. The remaining
- * slack, up to 2^-23, covers the other errors in in_sphere. For h in [2^-100, 2^100] nothing
- * overflows, and underflow is far below the bound.
+ * slack, up to 2^-23, covers the other errors in side_of_delaunay_sphere. For h in [2^-100, 2^100]
+ * nothing overflows, and underflow is far below the bound.
  */
 static ALWAYS_INLINE rb_sphere
 compute_circumsphere(const double *a, const double *b, const double *c, const double *d)
@@ -151,7 +151,7 @@ compute_ghost_plane(const double *a, const double *b, const double *c)
  * Overflow leads to an infinite bound or a NaN, for which the comparison is false.
  */
 static ALWAYS_INLINE int
-in_sphere(const rb_sphere *sphere, const double *a, const double *e)
+side_of_delaunay_sphere(const rb_sphere *sphere, const double *a, const double *e)
 {
 	double x = e[0] - a[0], y = e[1] - a[1], z = e[2] - a[2];
 	double s = x * sphere->w[0] + y * sphere->w[1] + z * sphere->w[2];
@@ -190,7 +190,7 @@ compute_tet_sphere(const rb_mesh *m, const uint32_t *v)
 
 /* Decides rb_mesh_conflict exactly, for corners that are indices of the cavity's points. */
 static __attribute__((noinline)) bool
-conflict_hard(rb_mesh *m, uint32_t t, uint32_t e)
+decide_delaunay_conflict_exactly(rb_mesh *m, uint32_t t, uint32_t e)
 {
 	const uint32_t *number = m->cavity.number;
 	const rb_tet *tet = &m->tets[t];
@@ -219,8 +219,9 @@ is_in_conflict(rb_mesh *m, uint32_t t, uint32_t e, const double *at, bool all)
 
 	if (!all)
 		return rb_mesh_conflict(m, t, e);
-	side = in_sphere(&m->cavity.spheres[t], point_of_vertex(m, m->tets[t].v[0], true), at);
-	return side != 0 ? side > 0 : conflict_hard(m, t, e);
+	side = side_of_delaunay_sphere(&m->cavity.spheres[t], point_of_vertex(m, m->tets[t].v[0], true),
+								   at);
+	return side != 0 ? side > 0 : decide_delaunay_conflict_exactly(m, t, e);
 }
 
 /* ---- one of several concurrent inserters ---- */
@@ -474,7 +475,7 @@ walk_concurrently(rb_inserter *w, const double *at, uint32_t *where, bool *busy)
 
 /* Removes the marks of the cavity and its rim. */
 static void
-unmark_cavity(rb_mesh *m)
+unmark_delaunay_cavity(rb_mesh *m)
 {
 	const rb_cavity *c = &m->cavity;
 
@@ -486,7 +487,7 @@ unmark_cavity(rb_mesh *m)
 
 /* Prefetches the neighbors, most of which will be tested later. */
 static ALWAYS_INLINE void
-fetch_neighbours(const rb_mesh *m, uint32_t t, bool all)
+prefetch_delaunay_neighbors(const rb_mesh *m, uint32_t t, bool all)
 {
 	for (int i = 0; i < 4; i++)
 	{
@@ -524,7 +525,7 @@ find_cavity(rb_mesh *m, uint32_t v, uint32_t t, bool all)
 	{
 		const rb_tet *tet = &m->tets[c->inside[done]];
 
-		if (time_to_stop(m->ctx, done))
+		if (should_stop_delaunay_insertion(m->ctx, done))
 			return RB_STOPPED;
 		if (c->ninside + 4 > c->inside_cap || c->nrim + 4 > c->rim_cap)
 		{
@@ -546,7 +547,7 @@ find_cavity(rb_mesh *m, uint32_t v, uint32_t t, bool all)
 			{
 				*bits |= RB_MARK;
 				c->inside[c->ninside++] = next;
-				fetch_neighbours(m, next, all);
+				prefetch_delaunay_neighbors(m, next, all);
 			}
 			else
 			{
@@ -583,7 +584,7 @@ find_cavity_concurrently(rb_inserter *w, uint32_t v, uint32_t t, bool *busy)
 	{
 		const rb_tet *tet = &m->tets[c->inside[done]];
 
-		if (time_to_stop(m->ctx, done + 1))
+		if (should_stop_delaunay_insertion(m->ctx, done + 1))
 			return RB_STOPPED;
 		status = reserve_held(w, 4);
 		if (status == RB_OK && c->ninside + 4 > c->inside_cap)
@@ -607,7 +608,7 @@ find_cavity_concurrently(rb_inserter *w, uint32_t v, uint32_t t, bool *busy)
 				{
 					rb_store(&m->bits[next], w->own | RB_MARK);
 					c->inside[c->ninside++] = next;
-					fetch_neighbours(m, next, true);
+					prefetch_delaunay_neighbors(m, next, true);
 					continue;
 				}
 				rb_store(&m->bits[next], w->own | RB_MARK2);
@@ -620,9 +621,12 @@ find_cavity_concurrently(rb_inserter *w, uint32_t v, uint32_t t, bool *busy)
 
 /* ---- new tetrahedra ---- */
 
-/* Returns the index of a corner in the cavity, a new one if it is new. */
+/*
+ * Returns the index of a corner among the corners of the cavity of the inserted point; adds the
+ * corner if it is new.
+ */
 static uint32_t
-index_of_corner(rb_cavity *c, uint32_t v)
+index_of_delaunay_cavity_corner(rb_cavity *c, uint32_t v)
 {
 	uint32_t *place = &c->place_of[v == RB_GHOST ? 0 : v + 1];
 
@@ -636,7 +640,7 @@ index_of_corner(rb_cavity *c, uint32_t v)
 
 /* Finds the slot of a directed edge in the hash table of the rim. */
 static rb_rim_edge *
-find_rim_edge(rb_cavity *c, uint32_t mask, uint32_t a, uint32_t b)
+find_delaunay_rim_edge(rb_cavity *c, uint32_t mask, uint32_t a, uint32_t b)
 {
 	uint32_t i = ((a * 0x9e3779b1u) ^ (b * 0x85ebca6bu)) * 0xc2b2ae35u;
 
@@ -651,7 +655,7 @@ find_rim_edge(rb_cavity *c, uint32_t mask, uint32_t a, uint32_t b)
  * extrapolated from the first `done` points, which are spread over all of space.
  */
 static rb_status
-reserve_tets(rb_mesh *m, uint32_t done, bool all)
+reserve_delaunay_tets(rb_mesh *m, uint32_t done, bool all)
 {
 	rb_cavity *c = &m->cavity;
 
@@ -677,7 +681,7 @@ reserve_tets(rb_mesh *m, uint32_t done, bool all)
 
 /* Allocates the hash table of boundary edges that links the new tetrahedra. */
 static rb_status
-reserve_edges(rb_mesh *m, uint32_t *mask)
+reserve_delaunay_rim_edges(rb_mesh *m, uint32_t *mask)
 {
 	rb_cavity *c = &m->cavity;
 	size_t size = 1024;
@@ -695,17 +699,17 @@ reserve_edges(rb_mesh *m, uint32_t *mask)
  * is only one thread.
  */
 static ALWAYS_INLINE rb_status
-fill_cavity(rb_mesh *m, uint32_t v, bool all, rb_inserter *w)
+fill_delaunay_cavity(rb_mesh *m, uint32_t v, bool all, rb_inserter *w)
 {
 	rb_cavity *c = &m->cavity;
 	bool small = c->nrim / 2 + 2 <= SQUARE;
 	uint32_t mask = 0;
 	rb_status status = w == NULL
-						   ? reserve_tets(m, v, all)
+						   ? reserve_delaunay_tets(m, v, all)
 						   : RB_GROW(m->ctx, c->corners, c->corners_cap, (size_t) c->nrim + 4);
 
 	if (status == RB_OK && !small)
-		status = reserve_edges(m, &mask);
+		status = reserve_delaunay_rim_edges(m, &mask);
 	if (status != RB_OK)
 		return status;
 
@@ -721,7 +725,7 @@ fill_cavity(rb_mesh *m, uint32_t v, bool all, rb_inserter *w)
 		 * Stopping here leaves an inconsistent mesh, which is acceptable only if all of it is
 		 * discarded.
 		 */
-		if (all && time_to_stop(m->ctx, i))
+		if (all && should_stop_delaunay_insertion(m->ctx, i))
 			return RB_STOPPED;
 		/* Reuse a slot of the cavity if one is left. */
 		if (i < c->ninside || w != NULL)
@@ -751,9 +755,9 @@ fill_cavity(rb_mesh *m, uint32_t v, bool all, rb_inserter *w)
 					m->tet_of[rim->v[j]] = t;
 		}
 
-		j = index_of_corner(c, a);
-		k = index_of_corner(c, b);
-		l = index_of_corner(c, d);
+		j = index_of_delaunay_cavity_corner(c, a);
+		k = index_of_delaunay_cavity_corner(c, b);
+		l = index_of_delaunay_cavity_corner(c, d);
 		rim->out = t;
 		rim->v[0] = j;
 		rim->v[1] = k;
@@ -766,9 +770,9 @@ fill_cavity(rb_mesh *m, uint32_t v, bool all, rb_inserter *w)
 		}
 		else
 		{
-			*find_rim_edge(c, mask, k, l) = (rb_rim_edge){k, l, rb_face_of(t, 1)};
-			*find_rim_edge(c, mask, l, j) = (rb_rim_edge){l, j, rb_face_of(t, 2)};
-			*find_rim_edge(c, mask, j, k) = (rb_rim_edge){j, k, rb_face_of(t, 3)};
+			*find_delaunay_rim_edge(c, mask, k, l) = (rb_rim_edge){k, l, rb_face_of(t, 1)};
+			*find_delaunay_rim_edge(c, mask, l, j) = (rb_rim_edge){l, j, rb_face_of(t, 2)};
+			*find_delaunay_rim_edge(c, mask, j, k) = (rb_rim_edge){j, k, rb_face_of(t, 3)};
 		}
 	}
 	for (uint32_t i = 0; i < c->nrim; i++)
@@ -785,9 +789,9 @@ fill_cavity(rb_mesh *m, uint32_t v, bool all, rb_inserter *w)
 		}
 		else
 		{
-			n[1] = find_rim_edge(c, mask, l, k)->f;
-			n[2] = find_rim_edge(c, mask, j, l)->f;
-			n[3] = find_rim_edge(c, mask, k, j)->f;
+			n[1] = find_delaunay_rim_edge(c, mask, l, k)->f;
+			n[2] = find_delaunay_rim_edge(c, mask, j, l)->f;
+			n[3] = find_delaunay_rim_edge(c, mask, k, j)->f;
 		}
 	}
 	for (uint32_t i = c->nrim; i < c->ninside; i++)
@@ -824,15 +828,15 @@ insert_point(rb_mesh *m, uint32_t v, uint32_t t, uint32_t *same, bool all)
 	}
 	status = find_cavity(m, v, t, all);
 	if (status == RB_OK)
-		status = fill_cavity(m, v, all, NULL);
+		status = fill_delaunay_cavity(m, v, all, NULL);
 	if (status != RB_OK && !all)
-		unmark_cavity(m);
+		unmark_delaunay_cavity(m);
 	return status;
 }
 
 /* Allocates the scratch memory whose size is known in advance. */
 static rb_status
-allocate_scratch(rb_mesh *m)
+allocate_delaunay_scratch(rb_mesh *m)
 {
 	rb_cavity *c = &m->cavity;
 	size_t had = c->place_of_cap;
@@ -846,7 +850,7 @@ allocate_scratch(rb_mesh *m)
 rb_status
 rb_mesh_insert(rb_mesh *m, uint32_t v, uint32_t near, uint32_t *same)
 {
-	RB_TRY(allocate_scratch(m));
+	RB_TRY(allocate_delaunay_scratch(m));
 	return insert_point(m, v, near, same, false);
 }
 
@@ -868,7 +872,7 @@ on_a_line(rb_mesh *m, const double *a, const double *b, const double *c)
  * that are not coplanar, oriented positively. Sets *flat if there are none.
  */
 static rb_status
-first_corners(rb_mesh *m, uint32_t *v, bool *flat)
+find_first_delaunay_corners(rb_mesh *m, uint32_t *v, bool *flat)
 {
 	uint32_t n = m->npoints;
 	uint32_t i = 1;
@@ -915,14 +919,14 @@ first_corners(rb_mesh *m, uint32_t *v, bool *flat)
  * its four ghosts.
  */
 static rb_status
-first_tets(rb_mesh *m, const uint32_t *v)
+make_first_delaunay_tets(rb_mesh *m, const uint32_t *v)
 {
 	rb_cavity *c = &m->cavity;
 	uint32_t t[5];
 
 	c->nrim = 5;
 	c->ninside = 0;
-	RB_TRY(reserve_tets(m, 0, true));
+	RB_TRY(reserve_delaunay_tets(m, 0, true));
 	t[4] = rb_mesh_new_tet(m, v[0], v[1], v[2], v[3]);
 	c->spheres[t[4]] = compute_tet_sphere(m, v);
 	for (int i = 0; i < 4; i++)
@@ -982,7 +986,7 @@ insert_concurrently(rb_inserter *w, uint32_t v, bool *busy)
 		RB_TRY(reserve_held(w, c->nrim));
 	}
 	if (!*busy)
-		RB_TRY(fill_cavity(m, v, true, w));
+		RB_TRY(fill_delaunay_cavity(m, v, true, w));
 	/* Keep the locks after an error, so that other threads never see a partially updated cavity. */
 	unlock_tets(w);
 	return RB_OK;
@@ -994,7 +998,8 @@ insert_points_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_inserting *s = arg;
 	rb_inserter *w = &s->inserters[rb_each_thread(me)];
-	rb_status status = w->m.cavity.place_of_cap > s->m->npoints ? RB_OK : allocate_scratch(&w->m);
+	rb_status status =
+		w->m.cavity.place_of_cap > s->m->npoints ? RB_OK : allocate_delaunay_scratch(&w->m);
 
 	if (s->m->reports_progress)
 		rb_progress(s->m->ctx, RB_STAGE_MESH_POINTS, s->first + from, s->m->npoints);
@@ -1232,11 +1237,11 @@ insert_all(rb_mesh *m, bool *flat)
 	bool equal = false;
 
 	RB_TRY(rb_mesh_order_points(m));
-	RB_TRY(allocate_scratch(m));
-	RB_TRY(first_corners(m, v, flat));
+	RB_TRY(allocate_delaunay_scratch(m));
+	RB_TRY(find_first_delaunay_corners(m, v, flat));
 	if (*flat)
 		return RB_OK;
-	RB_TRY(first_tets(m, v));
+	RB_TRY(make_first_delaunay_tets(m, v));
 	if (m->team != NULL)
 	{
 		RB_TRY(insert_by_many(m, v, &equal));
@@ -1245,7 +1250,7 @@ insert_all(rb_mesh *m, bool *flat)
 		/* Start over with one thread, so that of equal points the first one is inserted. */
 		m->ntets = m->nalive = 0;
 		m->free = RB_NONE;
-		RB_TRY(first_tets(m, v));
+		RB_TRY(make_first_delaunay_tets(m, v));
 	}
 	return insert_some(m, v, NULL, 0, m->npoints);
 }
@@ -1262,7 +1267,7 @@ restore_corner_indices(rb_mesh *m)
 	{
 		uint32_t *v = m->tets[t].v;
 
-		if (time_to_stop(m->ctx, t))
+		if (should_stop_delaunay_insertion(m->ctx, t))
 			return RB_STOPPED;
 		if (v[0] == RB_DEAD)
 			continue;
@@ -1275,7 +1280,7 @@ restore_corner_indices(rb_mesh *m)
 	}
 	for (uint32_t i = 0; i < m->npoints; i++)
 	{
-		if (time_to_stop(m->ctx, i))
+		if (should_stop_delaunay_insertion(m->ctx, i))
 			return RB_STOPPED;
 		m->tet_of[number[i]] = tet_of[i];
 	}

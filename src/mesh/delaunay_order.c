@@ -30,11 +30,11 @@
 /* ---- order of the points ---- */
 
 /*
- * Returns true if the work must stop. Polls only for some i, because the iterations of its callers
- * are short.
+ * Returns true if the ordering of points or tetrahedra must stop. Polls only for some i, because the
+ * iterations of its callers are short.
  */
 static inline bool
-time_to_stop(const rb_context *ctx, size_t i)
+should_stop_delaunay_order(const rb_context *ctx, size_t i)
 {
 	return (i & 0xffff) == 0 && rb_should_stop(ctx);
 }
@@ -123,7 +123,7 @@ place_on_curve(const rb_mesh *m, keyed *a, uint32_t n)
 
 	for (uint32_t k = 0; k < n; k++)
 	{
-		if (time_to_stop(m->ctx, k))
+		if (should_stop_delaunay_order(m->ctx, k))
 			return RB_STOPPED;
 		for (int i = 0; i < 3; i++)
 		{
@@ -154,7 +154,7 @@ curve_key(const void *element, const void *arg)
 
 /* Sorts a by key, stably; uses b as scratch memory. */
 static rb_status
-sort_keyed(rb_context *ctx, keyed *a, keyed *b, uint32_t n)
+sort_by_hilbert_key(rb_context *ctx, keyed *a, keyed *b, uint32_t n)
 {
 	void *sorted = a, *spare = b;
 
@@ -181,12 +181,12 @@ sort_points(const rb_mesh *m, keyed *a, keyed *b)
 		a[i].number = i;
 	status = place_on_curve(m, a, n);
 	if (status == RB_OK)
-		status = sort_keyed(m->ctx, a, b, n);
+		status = sort_by_hilbert_key(m->ctx, a, b, n);
 	for (uint32_t i = 0; status == RB_OK && i < n;)
 	{
 		uint32_t end = i + 1;
 
-		if (time_to_stop(m->ctx, i))
+		if (should_stop_delaunay_order(m->ctx, i))
 			return RB_STOPPED;
 		while (end < n && a[end].key == a[i].key)
 			end++;
@@ -194,7 +194,7 @@ sort_points(const rb_mesh *m, keyed *a, keyed *b)
 		{
 			status = place_on_curve(m, a + i, end - i);
 			if (status == RB_OK)
-				status = sort_keyed(m->ctx, a + i, b, end - i);
+				status = sort_by_hilbert_key(m->ctx, a + i, b, end - i);
 			if (a[i].key != a[end - 1].key)
 				continue;
 		}
@@ -249,7 +249,7 @@ rb_mesh_order_points(rb_mesh *m)
 	for (uint32_t round = rounds, to = 0; status == RB_OK && round-- > 0;)
 		for (size_t i = 0; i < n; i++)
 		{
-			if (time_to_stop(m->ctx, i))
+			if (should_stop_delaunay_order(m->ctx, i))
 			{
 				status = RB_STOPPED;
 				break;
@@ -264,7 +264,7 @@ rb_mesh_order_points(rb_mesh *m)
 		return status;
 	for (size_t i = 0; i < n; i++)
 	{
-		if (time_to_stop(m->ctx, i))
+		if (should_stop_delaunay_order(m->ctx, i))
 			return RB_STOPPED;
 		memcpy(c->points + 4 * i, rb_mesh_point(m, c->number[i]), 3 * sizeof(double));
 		c->points[4 * i + 3] = 0;
@@ -300,7 +300,7 @@ static const uint8_t returns[16][4] = {{0},          {0, 1, 2, 3}, {0, 3, 1, 2},
 
 /* Ranks corners by index, with the ghost first. */
 static inline uint32_t
-corner_rank(uint32_t v)
+rank_of_ordered_tet_corner(uint32_t v)
 {
 	return v + 2;
 }
@@ -312,8 +312,8 @@ corner_rank(uint32_t v)
 static inline uint32_t
 turn_of_corners(const uint32_t *v)
 {
-	const uint32_t r[4] = {corner_rank(v[0]), corner_rank(v[1]), corner_rank(v[2]),
-						   corner_rank(v[3])};
+	const uint32_t r[4] = {rank_of_ordered_tet_corner(v[0]), rank_of_ordered_tet_corner(v[1]),
+						   rank_of_ordered_tet_corner(v[2]), rank_of_ordered_tet_corner(v[3])};
 	const uint32_t x = r[1] > r[0], y = r[3] > r[2];
 	const uint32_t a = x, b = 2 + y, c = 1 - x, d = 3 - y;
 	const uint32_t high = r[b] > r[a], low = r[d] < r[c];
@@ -365,7 +365,8 @@ order_key(const rb_tet_order *s, uint32_t t)
 	const uint32_t *v = s->m->tets[t].v;
 	const uint8_t *turn = turns[s->word[t] & 15];
 
-	return (uint64_t) corner_rank(v[turn[1]]) << 32 | corner_rank(v[turn[2]]);
+	return (uint64_t) rank_of_ordered_tet_corner(v[turn[1]]) << 32 |
+		   rank_of_ordered_tet_corner(v[turn[2]]);
 }
 
 /* Orders the tetrahedra listed at one corner by order_key, in lists too long for sort_small. */

@@ -140,7 +140,8 @@ are_positive(rb_mesh *m, uint32_t (*v)[4], int n)
 
 /* Finds the subface with corners a, b, c; *number is its index, or RB_NONE. */
 static rb_status
-find_subface(rb_recovery *r, rb_repair *q, uint32_t a, uint32_t b, uint32_t c, uint32_t *number)
+find_subface_to_flip(rb_recovery *r, rb_repair *q, uint32_t a, uint32_t b, uint32_t c,
+					 uint32_t *number)
 {
 	uint32_t *there;
 
@@ -160,8 +161,8 @@ static rb_status
 soft_faces(rb_recovery *r, rb_repair *q, uint32_t a, uint32_t b, uint32_t d, uint32_t e,
 		   uint32_t *i, uint32_t *j)
 {
-	RB_TRY(find_subface(r, q, a, b, d, i));
-	RB_TRY(find_subface(r, q, a, b, e, j));
+	RB_TRY(find_subface_to_flip(r, q, a, b, d, i));
+	RB_TRY(find_subface_to_flip(r, q, a, b, e, j));
 	if (*i != RB_NONE && (*j == RB_NONE || r->subfaces[*i].facet != r->subfaces[*j].facet))
 		*i = RB_NONE;
 	return RB_OK;
@@ -382,7 +383,7 @@ halve_soft_edge(rb_recovery *r, rb_repair *q, rb_tet_face f, bool *added)
 			{
 				uint32_t number;
 
-				RB_TRY(find_subface(r, q, a, b, tet->v[other], &number));
+				RB_TRY(find_subface_to_flip(r, q, a, b, tet->v[other], &number));
 				if (number != RB_NONE)
 					facet = r->subfaces[number].facet;
 			}

@@ -85,7 +85,7 @@ typedef struct vtu_file
 
 /* Returns the number of cells of a VTU file: tetrahedra and faces. */
 static uint64_t
-count_cells(const rb_mesh_rows *rows)
+count_vtu_cells(const rb_mesh_rows *rows)
 {
 	return (uint64_t) rows->ntets + rows->nfaces;
 }
@@ -117,8 +117,9 @@ vtu_array_bytes(const vtu_file *file, array_name name)
 	if (name == CONNECTIVITY)
 		return word * (4 * (uint64_t) rows->ntets + 3 * (uint64_t) rows->nfaces);
 	if (name == OFFSETS)
-		return word * count_cells(rows);
-	return vtu_array[name].bytes * (vtu_array[name].of_points ? rows->npoints : count_cells(rows));
+		return word * count_vtu_cells(rows);
+	return vtu_array[name].bytes *
+		   (vtu_array[name].of_points ? rows->npoints : count_vtu_cells(rows));
 }
 
 uint64_t
@@ -211,7 +212,7 @@ append_point_element(const vtu_file *file, array_name name, uint64_t i, uint8_t 
 
 /* Returns the material of a tetrahedron: the number of its group, or NO_ID. */
 static inline uint32_t
-material_of(const rb_file_groups *regions, uint32_t i)
+material_of_vtu_tet(const rb_file_groups *regions, uint32_t i)
 {
 	const uint32_t k = rb_file_group_of(regions, i);
 
@@ -238,7 +239,7 @@ append_tet_element(const vtu_file *file, array_name name, uint32_t i, uint8_t *a
 		case REGION:
 			return rb_file_le64(at, rows->region != NULL ? (uint64_t) rows->region[i] : 1);
 		case MATERIAL:
-			return rb_file_le32(at, material_of(file->regions, i));
+			return rb_file_le32(at, material_of_vtu_tet(file->regions, i));
 		case FACET:
 			return rb_file_le64(at, (uint64_t) NO_ID);
 		case RADIUS_EDGE:
@@ -288,11 +289,11 @@ append_triangle_element(const vtu_file *file, array_name name, uint32_t i, uint8
  * the array.
  */
 static bool
-append_array(rb_context *ctx, const vtu_file *file, array_name name, rb_buffer *to)
+append_vtu_array(rb_context *ctx, const vtu_file *file, array_name name, rb_buffer *to)
 {
 	const rb_mesh_rows *rows = file->rows;
 	const bool of_points = vtu_array[name].of_points;
-	const uint64_t elements = of_points ? rows->npoints : count_cells(rows);
+	const uint64_t elements = of_points ? rows->npoints : count_vtu_cells(rows);
 	const char *type = vtu_array[name].type;
 	uint8_t element[ELEMENT_ROOM];
 	base64 text;
@@ -333,12 +334,12 @@ write_vtu(rb_context *ctx, const vtu_file *file, rb_buffer *to)
 				 "<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"LittleEndian\" "
 				 "header_type=\"UInt64\">\n<UnstructuredGrid>\n"
 				 "<Piece NumberOfPoints=\"%u\" NumberOfCells=\"%llu\">\n",
-				 file->rows->npoints, (unsigned long long) count_cells(file->rows));
+				 file->rows->npoints, (unsigned long long) count_vtu_cells(file->rows));
 	for (int a = 0; a < ARRAYS; a++)
 	{
 		if (vtu_array[a].before != NULL)
 			rb_file_text(to, "%s", vtu_array[a].before);
-		if (file->has[a] && !append_array(ctx, file, (array_name) a, to))
+		if (file->has[a] && !append_vtu_array(ctx, file, (array_name) a, to))
 			return RB_STOPPED;
 	}
 	rb_file_text(to, "</CellData>\n</Piece>\n</UnstructuredGrid>\n</VTKFile>\n");
@@ -556,7 +557,7 @@ free_entities(rb_memory *memory, entities *e)
  * Appends a little-endian 64-bit number to the buffer of a binary Gmsh file, which must have room.
  */
 static void
-append_u64(rb_buffer *to, uint64_t x)
+append_gmsh_u64(rb_buffer *to, uint64_t x)
 {
 	rb_file_le64(to->bytes + to->n, x);
 	to->n += 8;
@@ -566,7 +567,7 @@ append_u64(rb_buffer *to, uint64_t x)
  * Appends a little-endian 32-bit number to the buffer of a binary Gmsh file, which must have room.
  */
 static void
-append_u32(rb_buffer *to, uint32_t x)
+append_gmsh_u32(rb_buffer *to, uint32_t x)
 {
 	rb_file_le32(to->bytes + to->n, x);
 	to->n += 4;
@@ -574,7 +575,7 @@ append_u32(rb_buffer *to, uint32_t x)
 
 /* Appends the names of groups: labels without quotes and control characters, or words and ids. */
 static void
-append_names(rb_buffer *to, const rb_file_groups *g, int dimension)
+append_gmsh_names(rb_buffer *to, const rb_file_groups *g, int dimension)
 {
 	const uint32_t ngroups = rb_file_groups_count(g);
 
@@ -601,15 +602,15 @@ append_entities(rb_buffer *to, const entities *e)
 
 	for (uint32_t i = 0; i < ngroups; i++)
 	{
-		append_u32(to, rb_file_group_tag(&e->groups, i));
+		append_gmsh_u32(to, rb_file_group_tag(&e->groups, i));
 		for (int j = 0; j < 6; j++)
 		{
 			rb_file_le_double(to->bytes + to->n, e->box[i][j]);
 			to->n += 8;
 		}
-		append_u64(to, 1);
-		append_u32(to, rb_file_group_tag(&e->groups, i));
-		append_u64(to, 0);
+		append_gmsh_u64(to, 1);
+		append_gmsh_u32(to, rb_file_group_tag(&e->groups, i));
+		append_gmsh_u64(to, 0);
 	}
 }
 
@@ -620,16 +621,16 @@ append_nodes(rb_context *ctx, rb_buffer *to, const rb_mesh_rows *rows, uint32_t 
 	uint8_t *at;
 
 	rb_file_text(to, "$Nodes\n");
-	append_u64(to, rows->npoints > 0);
-	append_u64(to, rows->npoints);
-	append_u64(to, rows->npoints > 0);
-	append_u64(to, rows->npoints);
+	append_gmsh_u64(to, rows->npoints > 0);
+	append_gmsh_u64(to, rows->npoints);
+	append_gmsh_u64(to, rows->npoints > 0);
+	append_gmsh_u64(to, rows->npoints);
 	if (rows->npoints > 0)
 	{
-		append_u32(to, 3);
-		append_u32(to, volume);
-		append_u32(to, 0); /* the entity has no parametric coordinates */
-		append_u64(to, rows->npoints);
+		append_gmsh_u32(to, 3);
+		append_gmsh_u32(to, volume);
+		append_gmsh_u32(to, 0); /* the entity has no parametric coordinates */
+		append_gmsh_u64(to, rows->npoints);
 	}
 	at = to->bytes + to->n;
 	for (uint32_t i = 0; i < rows->npoints; i++)
@@ -664,10 +665,10 @@ append_elements(rb_context *ctx, rb_buffer *to, entities *e, int dimension, int 
 
 		if (count == 0)
 			continue;
-		append_u32(to, (uint32_t) dimension);
-		append_u32(to, rb_file_group_tag(g, i));
-		append_u32(to, (uint32_t) type);
-		append_u64(to, count);
+		append_gmsh_u32(to, (uint32_t) dimension);
+		append_gmsh_u32(to, rb_file_group_tag(g, i));
+		append_gmsh_u32(to, (uint32_t) type);
+		append_gmsh_u64(to, count);
 		to->n += count * record;
 		/* The position of an element must account for the blocks before it and their headers. */
 		e->count[i] = sum;
@@ -711,24 +712,24 @@ write_gmsh(rb_context *ctx, const rb_mesh_rows *rows, entities *facets, entities
 							   rb_file_groups_label_bytes(&facets->groups) +
 							   rb_file_groups_label_bytes(&regions->groups)));
 	rb_file_text(to, "$MeshFormat\n4.1 1 8\n");
-	append_u32(to, 1);
+	append_gmsh_u32(to, 1);
 	rb_file_text(to, "\n$EndMeshFormat\n$PhysicalNames\n%u\n", nfacets + nregions);
-	append_names(to, &facets->groups, 2);
-	append_names(to, &regions->groups, 3);
+	append_gmsh_names(to, &facets->groups, 2);
+	append_gmsh_names(to, &regions->groups, 3);
 	rb_file_text(to, "$EndPhysicalNames\n$Entities\n");
-	append_u64(to, 0);
-	append_u64(to, 0);
-	append_u64(to, nfacets);
-	append_u64(to, nregions);
+	append_gmsh_u64(to, 0);
+	append_gmsh_u64(to, 0);
+	append_gmsh_u64(to, nfacets);
+	append_gmsh_u64(to, nregions);
 	append_entities(to, facets);
 	append_entities(to, regions);
 	rb_file_text(to, "\n$EndEntities\n");
 	RB_TRY(append_nodes(ctx, to, rows, rb_file_group_tag(&regions->groups, 0)));
 	rb_file_text(to, "$Elements\n");
-	append_u64(to, nfacets + (rows->ntets > 0 ? nregions : 0));
-	append_u64(to, elements);
-	append_u64(to, elements > 0);
-	append_u64(to, elements);
+	append_gmsh_u64(to, nfacets + (rows->ntets > 0 ? nregions : 0));
+	append_gmsh_u64(to, elements);
+	append_gmsh_u64(to, elements > 0);
+	append_gmsh_u64(to, elements);
 	RB_TRY(append_elements(ctx, to, facets, 2, GMSH_TRIANGLE, 1));
 	RB_TRY(append_elements(ctx, to, regions, 3, GMSH_TETRAHEDRON, (uint64_t) rows->nfaces + 1));
 	rb_file_text(to, "\n$EndElements\n");

@@ -78,7 +78,7 @@ first_segment(const merging *m)
 
 /* Gets the ends of a triangle side or segment, in ascending order. */
 static inline void
-get_edge_ends(const merging *m, uint32_t what, uint32_t *low, uint32_t *high)
+get_merged_edge_ends(const merging *m, uint32_t what, uint32_t *low, uint32_t *high)
 {
 	const uint32_t segments = first_segment(m);
 	uint32_t a, b;
@@ -99,17 +99,17 @@ get_edge_ends(const merging *m, uint32_t what, uint32_t *low, uint32_t *high)
 
 /* Returns the lower end of a triangle side or segment, by which these are listed. */
 static uint32_t
-lower_end(const void *arg, uint32_t what)
+lower_end_of_merged_edge(const void *arg, uint32_t what)
 {
 	uint32_t low, high;
 
-	get_edge_ends(arg, what, &low, &high);
+	get_merged_edge_ends(arg, what, &low, &high);
 	return low;
 }
 
 /* Lists the triangle sides and segments at each lower end. */
 static rb_status
-list_edges_by_end(merging *m)
+list_merged_edges_by_end(merging *m)
 {
 	const rb_plc *plc = &m->w->plc;
 	const uint64_t n = 3 * (uint64_t) plc->ntriangles + plc->nsegments;
@@ -117,11 +117,12 @@ list_edges_by_end(merging *m)
 
 	if (n > UINT32_MAX - 16)
 		return rb_fail(m->ctx, RB_TOO_MANY_OBJECTS, n, UINT32_MAX - 16, NULL);
-	RB_TRY(rb_buckets_build(m->ctx, &m->by_end, (uint32_t) n, plc->npoints, lower_end, m));
+	RB_TRY(rb_buckets_build(m->ctx, &m->by_end, (uint32_t) n, plc->npoints,
+							lower_end_of_merged_edge, m));
 	RB_TRY(RB_ALLOCATE(m->ctx, m->edges, (size_t) n + 1));
 	for (uint32_t i = 0; i < n; i++)
 	{
-		get_edge_ends(m, m->by_end.member[i], &low, &high);
+		get_merged_edge_ends(m, m->by_end.member[i], &low, &high);
 		m->edges[i] = (uint64_t) high << 32 | m->by_end.member[i];
 		if (rb_stop_due(m->ctx, i, RB_CHECK_INTERVAL))
 			return RB_STOPPED;
@@ -140,7 +141,7 @@ list_edges_by_end(merging *m)
 
 /* Calls `visit` for each edge, ordered by its ends. */
 static rb_status
-visit_edges(merging *m, rb_status (*visit)(merging *m, const shared *e))
+visit_merged_edges(merging *m, rb_status (*visit)(merging *m, const shared *e))
 {
 	const uint32_t segments = first_segment(m);
 
@@ -170,7 +171,7 @@ triangle_of_entry(const shared *e, uint32_t i)
 
 /* Returns true if the side runs from the lower end to the higher one. */
 static inline bool
-runs_up(const merging *m, const shared *e, uint32_t i)
+does_merged_side_run_up(const merging *m, const shared *e, uint32_t i)
 {
 	return m->w->plc.triangles[triangle_of_entry(e, i)][(uint32_t) e->entries[i] % 3] == e->low;
 }
@@ -216,9 +217,11 @@ unite_at_edge(merging *m, const shared *e)
 				   : rb_vec_append(
 						 m->ctx, &m->near,
 						 (rb_near_edge){{triangle_of_entry(e, 0), triangle_of_entry(e, 1)},
-										runs_up(m, e, 0) == runs_up(m, e, 1)});
+										does_merged_side_run_up(m, e, 0) ==
+											does_merged_side_run_up(m, e, 1)});
 	/* Two triangles with the same orientation have opposite directions along their common edge. */
-	rb_unite_turned(m->sets, a, b, runs_up(m, e, 0) == runs_up(m, e, 1));
+	rb_unite_turned(m->sets, a, b,
+					does_merged_side_run_up(m, e, 0) == does_merged_side_run_up(m, e, 1));
 	return RB_OK;
 }
 
@@ -281,7 +284,7 @@ unite_polygons(merging *m)
 	RB_TRY(RB_ALLOCATE(m->ctx, m->sets, (size_t) n + 1));
 	RB_TRY(RB_ALLOCATE(m->ctx, m->number, (size_t) n + 1));
 	rb_turned_sets_init(m->sets, n);
-	RB_TRY(m->how.kind != RB_MERGE_NONE ? visit_edges(m, unite_at_edge) : RB_OK);
+	RB_TRY(m->how.kind != RB_MERGE_NONE ? visit_merged_edges(m, unite_at_edge) : RB_OK);
 	if (m->how.kind == RB_MERGE_NEARLY_FLAT)
 		RB_TRY(unite_nearly_flat(m));
 	m->nfacets = number_sets(m, m->number);
@@ -339,14 +342,14 @@ choose_segments(merging *m, const shared *e)
 
 /* Writes the segments that remain and the new ones. */
 static rb_status
-write_segments(merging *m)
+write_merged_segments(merging *m)
 {
 	rb_welded *w = m->w;
 	uint32_t(*segments)[2];
 	uint32_t n = 0;
 
 	RB_TRY(RB_ALLOCATE(m->ctx, m->gone, (size_t) w->plc.nsegments + 1));
-	RB_TRY(visit_edges(m, choose_segments));
+	RB_TRY(visit_merged_edges(m, choose_segments));
 	RB_TRY(RB_ALLOCATE(m->ctx, w->plc.segments, (size_t) w->plc.nsegments + m->nmore + 1));
 	RB_TRY(RB_ALLOCATE(m->ctx, w->segment_row, (size_t) w->plc.nsegments + m->nmore + 1));
 	segments = (uint32_t(*)[2]) w->plc.segments;
@@ -372,7 +375,8 @@ write_segments(merging *m)
  * lists their old numbers.
  */
 static rb_status
-sort_triangles(rb_context *ctx, rb_plc *plc, const uint32_t *key, uint32_t n, rb_buckets *order)
+sort_merged_triangles(rb_context *ctx, rb_plc *plc, const uint32_t *key, uint32_t n,
+					  rb_buckets *order)
 {
 	uint32_t(*triangles)[3] = NULL, *facet_of = NULL;
 	rb_status status = rb_buckets_build(ctx, order, plc->ntriangles, n, rb_bucket_in_array, key);
@@ -401,7 +405,7 @@ sort_triangles(rb_context *ctx, rb_plc *plc, const uint32_t *key, uint32_t n, rb
 
 /* Orders triangles by facet and polygon, all oriented like the facet's first polygon. */
 static rb_status
-write_triangles(merging *m)
+write_merged_triangles(merging *m)
 {
 	rb_welded *w = m->w;
 	const uint32_t n = w->plc.ntriangles;
@@ -432,7 +436,7 @@ write_triangles(merging *m)
 
 		/* Save the polygons of triangles; they are permuted below. */
 		memcpy(w->polygon_of, polygon, n * sizeof *polygon);
-		status = sort_triangles(m->ctx, &w->plc, facet, m->nfacets, &order);
+		status = sort_merged_triangles(m->ctx, &w->plc, facet, m->nfacets, &order);
 	}
 	if (status == RB_OK)
 	{
@@ -462,7 +466,7 @@ keep_coplanar(rb_context *ctx, rb_welded *welded)
 		facet[i] = welded->coplanar[polygon[i]];
 	}
 	if (status == RB_OK)
-		status = sort_triangles(ctx, &welded->plc, facet, welded->ncoplanar, &order);
+		status = sort_merged_triangles(ctx, &welded->plc, facet, welded->ncoplanar, &order);
 	if (status == RB_OK && welded->polygon_of != NULL)
 		for (uint32_t i = 0; i < n; i++)
 			welded->polygon_of[i] = polygon[order.member[i]];
@@ -488,7 +492,8 @@ rb_weld_unmerge(rb_context *ctx, rb_welded *welded)
 		return keep_coplanar(ctx, welded);
 	if (welded->polygon_of == NULL)
 		return RB_OK;
-	status = sort_triangles(ctx, &welded->plc, welded->polygon_of, welded->npolygons, &order);
+	status =
+		sort_merged_triangles(ctx, &welded->plc, welded->polygon_of, welded->npolygons, &order);
 	rb_buckets_free(ctx->memory, &order);
 	if (status == RB_OK)
 		RB_FREE(ctx->memory, welded->polygon_of);
@@ -500,14 +505,14 @@ rb_weld_merge(rb_context *ctx, rb_welded *welded, rb_merging how)
 {
 	merging m = {
 		.ctx = ctx, .w = welded, .how = how, .env = {.filters = ctx->filters, .exact = true}};
-	rb_status status = list_edges_by_end(&m);
+	rb_status status = list_merged_edges_by_end(&m);
 
 	if (status == RB_OK)
 		status = unite_polygons(&m);
 	if (status == RB_OK)
-		status = write_segments(&m);
+		status = write_merged_segments(&m);
 	if (status == RB_OK && m.nfacets < welded->npolygons)
-		status = write_triangles(&m);
+		status = write_merged_triangles(&m);
 	rb_buckets_free(ctx->memory, &m.by_end);
 	RB_FREE(ctx->memory, m.edges);
 	RB_FREE(ctx->memory, m.sets);
@@ -552,7 +557,7 @@ is_crease(const creasing *c, uint32_t a, uint32_t b, uint32_t p, uint32_t q)
 
 /* Inserts the segments of the PLC into the table of edges. */
 static rb_status
-list_given(creasing *c)
+list_segments_before_creases(creasing *c)
 {
 	const rb_plc *plc = &c->to->plc;
 
@@ -568,7 +573,7 @@ static rb_status
 add_segment(creasing *c, uint32_t a, uint32_t b)
 {
 	rb_plc *plc = &c->to->plc;
-	rb_status status = c->listed ? RB_OK : list_given(c);
+	rb_status status = c->listed ? RB_OK : list_segments_before_creases(c);
 	bool fresh;
 
 	if (status == RB_OK)
@@ -685,7 +690,8 @@ may_be_flat(const regrouping *g, uint32_t side, uint32_t other)
 
 /* Lists the face sides at each edge, except those at segments. */
 static rb_status
-list_sides(regrouping *g, uint32_t nfaces, const uint32_t (*edges)[2], uint32_t nedges)
+list_sides_of_faces_to_merge(regrouping *g, uint32_t nfaces, const uint32_t (*edges)[2],
+							 uint32_t nedges)
 {
 	rb_status status = RB_ALLOCATE(g->ctx, g->next, 3 * (size_t) nfaces + 1);
 
@@ -757,7 +763,7 @@ rb_merge_by_faces(rb_context *ctx, const double *points, uint32_t npoints,
 	rb_status status = RB_ALLOCATE(ctx, above, (size_t) nfacets + 1);
 
 	if (status == RB_OK)
-		status = list_sides(&g, nfaces, edges, nedges);
+		status = list_sides_of_faces_to_merge(&g, nfaces, edges, nedges);
 	if (status == RB_OK)
 		rb_union_find_init(above, nfacets);
 	g.near = merge_distance(points, npoints);

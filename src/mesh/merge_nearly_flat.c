@@ -73,7 +73,7 @@ typedef struct growing
 
 /* Returns the coordinates of corner i of a triangle of the PLC. */
 static inline const double *
-corner_of(const growing *g, uint32_t t, int i)
+get_nearly_flat_corner(const growing *g, uint32_t t, int i)
 {
 	return g->w->plc.points + 3 * (size_t) g->w->plc.triangles[t][i];
 }
@@ -95,7 +95,7 @@ exact_normal(const double *a, const double *b, const double *c, rb_number *n)
 
 /* Compares the distance of a point from the seed's plane with the tolerance exactly. */
 static bool
-is_within_exactly(const growing *g, const double *p)
+is_near_flat_seed_exactly(const growing *g, const double *p)
 {
 	rb_number n[3], det, left, right, scaled, tolerance;
 
@@ -111,7 +111,7 @@ is_within_exactly(const growing *g, const double *p)
 
 /* Returns true if a point is within the tolerance of the seed's plane. */
 static bool
-is_within(growing *g, const double *p)
+is_near_flat_seed(growing *g, const double *p)
 {
 	double d[3], away, limit, slack;
 	bool within;
@@ -122,13 +122,13 @@ is_within(growing *g, const double *p)
 	limit = g->within * sqrt(rb_dot(g->n, g->n));
 	slack = RB_SLACK * (g->length * g->length * sqrt(rb_dot(d, d)) + limit);
 	if (!(slack >= RB_SLACK_LEAST))
-		within = is_within_exactly(g, p);
+		within = is_near_flat_seed_exactly(g, p);
 	else if (away + slack < limit)
 		within = true;
 	else if (away - slack > limit)
 		within = false;
 	else
-		within = is_within_exactly(g, p);
+		within = is_near_flat_seed_exactly(g, p);
 	if (limit > 0)
 		g->reach = fmax(g->reach, away / limit * g->within);
 	return within;
@@ -136,7 +136,8 @@ is_within(growing *g, const double *p)
 
 /* Compares the slope of a triangle with the angle exactly; its normal n points up if `sign` is 1. */
 static bool
-is_level_exactly(const growing *g, const double *a, const double *b, const double *c, int sign)
+is_level_with_flat_seed_exactly(const growing *g, const double *a, const double *b, const double *c,
+								int sign)
 {
 	rb_number n[3], m[3], along, cross, square, left, right, factor;
 
@@ -163,9 +164,10 @@ is_level_exactly(const growing *g, const double *a, const double *b, const doubl
  * running in the seed's direction, or against it if `turned`.
  */
 static bool
-is_level(const growing *g, uint32_t t, bool turned)
+is_level_with_flat_seed(const growing *g, uint32_t t, bool turned)
 {
-	const double *a = corner_of(g, t, 0), *b = corner_of(g, t, 1), *c = corner_of(g, t, 2);
+	const double *a = get_nearly_flat_corner(g, t, 0), *b = get_nearly_flat_corner(g, t, 1),
+				 *c = get_nearly_flat_corner(g, t, 2);
 	const double long2 = rb_face_long2(a, b, c);
 	double m[3], cross[3], along, across, slack;
 
@@ -180,7 +182,7 @@ is_level(const growing *g, uint32_t t, bool turned)
 	if (slack >= RB_SLACK_LEAST &&
 		(across - slack > g->tangent * (along + slack) || along + slack < 0))
 		return false;
-	return is_level_exactly(g, a, b, c, turned ? -1 : 1);
+	return is_level_with_flat_seed_exactly(g, a, b, c, turned ? -1 : 1);
 }
 
 /* ---- units ---- */
@@ -213,7 +215,7 @@ order_of_seeds(const void *a, const void *b, const void *arg)
 
 /* Lists the triangles and neighbors of each unit, and its largest triangle as a seed. */
 static rb_status
-list_units(growing *g)
+list_nearly_flat_units(growing *g)
 {
 	const rb_plc *plc = &g->w->plc;
 	const uint32_t n = g->w->npolygons;
@@ -238,7 +240,8 @@ list_units(growing *g)
 
 		g->unit_of[t] = rb_find_turned_root(g->sets, plc->facet_of[t], &turned);
 		s = &g->seeds[g->unit_of[t]];
-		rb_face_normal(corner_of(g, t, 0), corner_of(g, t, 1), corner_of(g, t, 2), normal);
+		rb_face_normal(get_nearly_flat_corner(g, t, 0), get_nearly_flat_corner(g, t, 1),
+					   get_nearly_flat_corner(g, t, 2), normal);
 		area = rb_dot(normal, normal);
 		if (area > s->area && area < INFINITY)
 		{
@@ -274,9 +277,9 @@ find_unit_near(growing *g, uint32_t t, bool turned, bool *near)
 			return RB_STOPPED;
 		(void) rb_find_turned_root(g->sets, g->w->plc.facet_of[other], &opposite);
 		for (int k = 0; k < 3; k++)
-			if (!is_within(g, corner_of(g, other, k)))
+			if (!is_near_flat_seed(g, get_nearly_flat_corner(g, other, k)))
 				return RB_OK;
-		if (!is_level(g, other, (opposite != of_t) != turned))
+		if (!is_level_with_flat_seed(g, other, (opposite != of_t) != turned))
 			return RB_OK;
 	}
 	*near = true;
@@ -287,11 +290,11 @@ find_unit_near(growing *g, uint32_t t, bool turned, bool *near)
 
 /* Sets the plane of a seed. */
 static void
-begin_seed(growing *g, uint32_t t)
+begin_flat_seed(growing *g, uint32_t t)
 {
-	memcpy(g->a, corner_of(g, t, 0), sizeof g->a);
-	memcpy(g->b, corner_of(g, t, 1), sizeof g->b);
-	memcpy(g->c, corner_of(g, t, 2), sizeof g->c);
+	memcpy(g->a, get_nearly_flat_corner(g, t, 0), sizeof g->a);
+	memcpy(g->b, get_nearly_flat_corner(g, t, 1), sizeof g->b);
+	memcpy(g->c, get_nearly_flat_corner(g, t, 2), sizeof g->c);
 	rb_face_normal(g->a, g->b, g->c, g->n);
 	g->length = sqrt(rb_face_long2(g->a, g->b, g->c));
 	g->within = g->length * g->tangent / 2;
@@ -302,7 +305,7 @@ begin_seed(growing *g, uint32_t t)
  * facet.
  */
 static bool
-is_turned(const growing *g, uint32_t seed_triangle, uint32_t t)
+is_turned_from_flat_seed(const growing *g, uint32_t seed_triangle, uint32_t t)
 {
 	bool of_seed, of_triangle;
 
@@ -313,11 +316,11 @@ is_turned(const growing *g, uint32_t seed_triangle, uint32_t t)
 
 /* Unites the unit beyond an edge with the facet of a seed if it is near the seed's plane. */
 static rb_status
-try_unit(growing *g, const seed *s, uint32_t link)
+try_nearly_flat_unit(growing *g, const seed *s, uint32_t link)
 {
 	const rb_near_edge *e = &g->edges[link >> 1];
 	const uint32_t from = e->triangle[link & 1], t = e->triangle[~link & 1], unit = g->unit_of[t];
-	const bool turned = is_turned(g, s->triangle, from) != e->turned;
+	const bool turned = is_turned_from_flat_seed(g, s->triangle, from) != e->turned;
 	bool near;
 
 	if (g->used[unit] || (g->refused[unit] & 1 << turned) != 0)
@@ -340,7 +343,7 @@ try_unit(growing *g, const seed *s, uint32_t link)
 
 /* Grows a facet from its seed. */
 static rb_status
-grow_facet(growing *g, const seed *s)
+grow_nearly_flat_facet(growing *g, const seed *s)
 {
 	const uint32_t nmembers = g->members.start[s->unit + 1] - g->members.start[s->unit];
 	const uint32_t polygon = s->triangle != RB_NONE ? g->w->plc.facet_of[s->triangle] : 0;
@@ -348,7 +351,7 @@ grow_facet(growing *g, const seed *s)
 
 	if (g->used[s->unit] || !(s->area > 0))
 		return RB_OK;
-	begin_seed(g, s->triangle);
+	begin_flat_seed(g, s->triangle);
 	g->used[s->unit] = true;
 	g->reach = 0;
 	RB_TRY(find_unit_near(g, s->triangle, false, &near));
@@ -367,7 +370,7 @@ grow_facet(growing *g, const seed *s)
 		const uint32_t unit = g->queue[i];
 
 		for (uint32_t k = g->links.start[unit]; k < g->links.start[unit + 1]; k++)
-			RB_TRY(try_unit(g, s, g->links.member[k]));
+			RB_TRY(try_nearly_flat_unit(g, s, g->links.member[k]));
 		if (rb_should_stop(g->ctx))
 			return RB_STOPPED;
 	}
@@ -405,10 +408,10 @@ rb_merge_nearly_flat(rb_context *ctx, const rb_welded *welded, double degrees,
 				 .sets = sets,
 				 .tolerance = tolerance,
 				 .tangent = tangent_of(degrees)};
-	rb_status status = list_units(&g);
+	rb_status status = list_nearly_flat_units(&g);
 
 	for (uint32_t i = 0; i < welded->npolygons && status == RB_OK; i++)
-		status = grow_facet(&g, &g.seeds[i]);
+		status = grow_nearly_flat_facet(&g, &g.seeds[i]);
 	*farthest = g.farthest;
 	RB_FREE(ctx->memory, g.unit_of);
 	rb_buckets_free(ctx->memory, &g.members);

@@ -20,7 +20,7 @@
  * cheap.
  */
 static size_t
-grown_capacity(size_t cap, size_t need)
+grown_mesh_capacity(size_t cap, size_t need)
 {
 	size_t more = cap + cap / 2 + 16;
 
@@ -29,7 +29,7 @@ grown_capacity(size_t cap, size_t need)
 
 /* Makes room for `more` points; the first allocation has exactly that size, later ones grow. */
 static rb_status
-room_for_points(rb_mesh *m, uint32_t more)
+reserve_mesh_points(rb_mesh *m, uint32_t more)
 {
 	size_t need = (size_t) m->npoints + more;
 
@@ -39,14 +39,14 @@ room_for_points(rb_mesh *m, uint32_t more)
 		return rb_fail(m->ctx, RB_TOO_MANY_OBJECTS, need, RB_GHOST - 1, NULL);
 	if (need > m->points_cap)
 	{
-		size_t cap = m->npoints == 0 ? need : grown_capacity(m->points_cap, need);
+		size_t cap = m->npoints == 0 ? need : grown_mesh_capacity(m->points_cap, need);
 
 		RB_TRY(rb_array(m->ctx, (void **) &m->points, cap, 3 * sizeof(double)));
 		m->points_cap = cap;
 	}
 	if (need > m->tet_of_cap)
 	{
-		size_t cap = m->npoints == 0 ? need : grown_capacity(m->tet_of_cap, need);
+		size_t cap = m->npoints == 0 ? need : grown_mesh_capacity(m->tet_of_cap, need);
 
 		RB_TRY(RB_ALLOCATE(m->ctx, m->tet_of, cap));
 		m->tet_of_cap = cap;
@@ -65,7 +65,7 @@ rb_mesh_init(rb_mesh *m, rb_context *ctx, const double *points, uint32_t npoints
 	m->free = RB_NONE;
 	m->recent = RB_NONE;
 	m->random = 1;
-	status = room_for_points(m, npoints);
+	status = reserve_mesh_points(m, npoints);
 	if (status != RB_OK)
 	{
 		rb_mesh_free(m);
@@ -110,7 +110,7 @@ rb_mesh_free(rb_mesh *m)
 
 /* Sets the capacity of the arrays of tetrahedra and of their bits. */
 static rb_status
-resize_tets(rb_mesh *m, size_t cap)
+resize_mesh_tets(rb_mesh *m, size_t cap)
 {
 	RB_TRY(RB_ALLOCATE(m->ctx, m->tets, cap));
 	RB_TRY(RB_ALLOCATE(m->ctx, m->bits, cap));
@@ -128,8 +128,8 @@ rb_mesh_reserve(rb_mesh *m, uint32_t more)
 		return RB_OK;
 	if (need > RB_MAX_TETS)
 		return rb_fail(m->ctx, RB_TOO_MANY_OBJECTS, need, RB_MAX_TETS, NULL);
-	cap = grown_capacity(m->tets_cap, need);
-	return resize_tets(m, cap < RB_MAX_TETS ? cap : RB_MAX_TETS);
+	cap = grown_mesh_capacity(m->tets_cap, need);
+	return resize_mesh_tets(m, cap < RB_MAX_TETS ? cap : RB_MAX_TETS);
 }
 
 rb_status
@@ -137,7 +137,7 @@ rb_mesh_reserve_total(rb_mesh *m, double ntets)
 {
 	if (ntets <= (double) m->tets_cap || ntets >= RB_MAX_TETS)
 		return RB_OK;
-	return resize_tets(m, (size_t) ntets);
+	return resize_mesh_tets(m, (size_t) ntets);
 }
 
 /* Records the contents of a slot in the journal before it changes. */
@@ -226,7 +226,7 @@ rb_mesh_drop_tet(rb_mesh *m, uint32_t t)
 rb_status
 rb_mesh_add_point(rb_mesh *m, const double *at, uint32_t *v)
 {
-	RB_TRY(room_for_points(m, 1));
+	RB_TRY(reserve_mesh_points(m, 1));
 	memcpy(m->points + 3 * (size_t) m->npoints, at, 3 * sizeof(double));
 	m->tet_of[m->npoints] = RB_NONE;
 	*v = m->npoints++;

@@ -139,7 +139,7 @@ write_meetings(void *user, const rb_pair *pairs, size_t n)
 
 /* Joins a small set on this thread. */
 static rb_status
-join_small(rb_context *ctx, const rb_backend *backend, const rb_job *job, small_join *f)
+join_few_plc_parts(rb_context *ctx, const rb_backend *backend, const rb_job *job, small_join *f)
 {
 	const rb_sink sink = {.put = write_meetings, .user = f};
 	const int threads = ctx->threads;
@@ -168,7 +168,7 @@ rb_parts_join(rb_context *ctx, const rb_backend *backend, const rb_parts *parts,
 	{
 		small_join f = {ctx, take, user};
 
-		return join_small(ctx, backend, &job, &f);
+		return join_few_plc_parts(ctx, backend, &job, &f);
 	}
 	RB_TRY(rb_stream_open(ctx, backend, &job, &stream));
 	while (status == RB_OK && (status = rb_stream_next(stream, 20, &block)) == RB_OK)
@@ -347,7 +347,7 @@ have_equal_corners(const finding *f, rb_meeting m)
 
 /* Returns the center of what two parts share. */
 static void
-shared_center(finding *f, rb_meeting m, double *at)
+center_of_plc_meeting(finding *f, rb_meeting m, double *at)
 {
 	rb_meet points[RB_MEET_POINTS];
 	int n = rb_meet_points(&f->env, f->parts->coords + 9 * (size_t) m.red,
@@ -392,7 +392,7 @@ classify_meeting(void *user, rb_meeting m)
 			   : x < facets ? RB_FLAW_SEGMENT_FACET
 							: RB_FLAW_SEGMENTS_CROSS;
 	}
-	shared_center(f, m, at);
+	center_of_plc_meeting(f, m, at);
 	return record_flaw(f, kind, x, y, m, at);
 }
 

@@ -102,7 +102,7 @@ typedef struct splitting
 
 /* Appends a triple of numbers to one of the lists of the split. */
 static rb_status
-put_triple(splitting *s, triple_vec *l, uint32_t a, uint32_t b, uint32_t point)
+append_split_triple(splitting *s, triple_vec *l, uint32_t a, uint32_t b, uint32_t point)
 {
 	RB_TRY(RESERVE(s, l, 1));
 	l->at[l->n++] = (triple){a, b, point};
@@ -111,21 +111,21 @@ put_triple(splitting *s, triple_vec *l, uint32_t a, uint32_t b, uint32_t point)
 
 /* Returns the coordinates of a point of the PLC or of one that the split has computed. */
 static inline const double *
-point_coords(const splitting *s, uint32_t point)
+get_split_point(const splitting *s, uint32_t point)
 {
 	return s->points.at[point];
 }
 
 /* Returns the corners of a part (triangle, segment or point) of the PLC. */
 static inline const double *
-part_at(const splitting *s, uint32_t part)
+get_split_part_corners(const splitting *s, uint32_t part)
 {
 	return s->parts.coords + 9 * (size_t) part;
 }
 
 /* Appends a computed point, and returns its number; equal points are merged later. */
 static rb_status
-put_point(splitting *s, const double *point, uint32_t *number)
+append_split_point(splitting *s, const double *point, uint32_t *number)
 {
 	RB_TRY(RESERVE(s, &s->points, 1));
 	*number = s->points.n++;
@@ -137,7 +137,7 @@ put_point(splitting *s, const double *point, uint32_t *number)
 
 /* Compares the positions of p and q between a and b; rounding preserves the order on each axis. */
 static int
-compare_along(const double *a, const double *b, const double *p, const double *q)
+compare_along_split_edge(const double *a, const double *b, const double *p, const double *q)
 {
 	for (int k = 0; k < 3; k++)
 		if (p[k] != q[k])
@@ -160,15 +160,15 @@ by_three_numbers(const void *a, const void *b, const void *arg)
 
 /* Orders points on edges by edge and, on an edge, from its first end to its last. */
 static int
-by_edge(const void *a, const void *b, const void *arg)
+by_split_edge(const void *a, const void *b, const void *arg)
 {
 	const splitting *s = arg;
 	const triple *x = a, *y = b;
 
 	if (x->a != y->a || x->b != y->b)
 		return by_three_numbers(a, b, arg);
-	return compare_along(point_coords(s, x->a), point_coords(s, x->b), point_coords(s, x->point),
-						 point_coords(s, y->point));
+	return compare_along_split_edge(get_split_point(s, x->a), get_split_point(s, x->b),
+									get_split_point(s, x->point), get_split_point(s, y->point));
 }
 
 /* Orders points on lines by line and, on a line, by position. */
@@ -181,8 +181,8 @@ by_line_and_position(const void *a, const void *b, const void *arg)
 
 	if (x->a != y->a)
 		return by_three_numbers(a, b, arg);
-	return compare_along(point_coords(s, l->from), point_coords(s, l->to),
-						 point_coords(s, x->point), point_coords(s, y->point));
+	return compare_along_split_edge(get_split_point(s, l->from), get_split_point(s, l->to),
+									get_split_point(s, x->point), get_split_point(s, y->point));
 }
 
 /* Orders lines by their triangle and by the part that cuts it. */
@@ -198,7 +198,7 @@ by_triangle_and_other(const void *a, const void *b, const void *arg)
 
 /* Sorts a list of the split in the given order. */
 static rb_status
-sort_triples(const splitting *s, triple_vec *l, rb_compare order)
+sort_split_triples(const splitting *s, triple_vec *l, rb_compare order)
 {
 	return rb_sort(s->ctx, l->at, l->n, sizeof *l->at, order, s);
 }
@@ -220,7 +220,7 @@ is_triple_before(size_t i, const void *arg)
 
 /* Returns the position of the first triple not below (a, b). */
 static uint32_t
-find_triple(const triple_vec *l, uint32_t a, uint32_t b)
+find_split_triple(const triple_vec *l, uint32_t a, uint32_t b)
 {
 	const triple_search wanted = {l->at, a, b};
 
@@ -235,14 +235,14 @@ note_meeting(void *user, rb_meeting meeting)
 {
 	splitting *s = user;
 
-	return put_triple(s, &s->meetings, meeting.red, meeting.blue, meeting.payload);
+	return append_split_triple(s, &s->meetings, meeting.red, meeting.blue, meeting.payload);
 }
 
 /* Records a point that splits the triangle edge or segment from a to b. */
 static rb_status
 note_on_edge(splitting *s, uint32_t a, uint32_t b, uint32_t point)
 {
-	return put_triple(s, &s->on_edge, a < b ? a : b, a < b ? b : a, point);
+	return append_split_triple(s, &s->on_edge, a < b ? a : b, a < b ? b : a, point);
 }
 
 /*
@@ -250,7 +250,8 @@ note_on_edge(splitting *s, uint32_t a, uint32_t b, uint32_t point)
  * the edges of that part that contain both points.
  */
 static rb_status
-note_line(splitting *s, uint32_t of, uint32_t other, uint32_t from, uint32_t to, unsigned edges)
+note_line_in_split_triangle(splitting *s, uint32_t of, uint32_t other, uint32_t from, uint32_t to,
+							unsigned edges)
 {
 	RB_TRY(RESERVE(s, &s->lines, 1));
 	s->lines.at[s->lines.n++] = (triangle_line){
@@ -260,11 +261,11 @@ note_line(splitting *s, uint32_t of, uint32_t other, uint32_t from, uint32_t to,
 
 /* Records what another part leaves in a triangle: n points, the first of which has index `base`. */
 static rb_status
-note_in_triangle(splitting *s, uint32_t of, uint32_t other, const rb_meet *m, int n, bool blue,
-				 uint32_t base)
+note_meeting_in_split_triangle(splitting *s, uint32_t of, uint32_t other, const rb_meet *m, int n,
+							   bool blue, uint32_t base)
 {
 	const uint32_t *corner = s->plc->triangles[of];
-	const double *t = part_at(s, of);
+	const double *t = get_split_part_corners(s, of);
 
 	for (int i = 0; i < n; i++)
 	{
@@ -273,7 +274,7 @@ note_in_triangle(splitting *s, uint32_t of, uint32_t other, const rb_meet *m, in
 		if (rb_equal3(m[i].at, t) || rb_equal3(m[i].at, t + 3) || rb_equal3(m[i].at, t + 6))
 			continue;
 		if (on == 0)
-			RB_TRY(put_triple(s, &s->inside, of, 0, base + (uint32_t) i));
+			RB_TRY(append_split_triple(s, &s->inside, of, 0, base + (uint32_t) i));
 		else
 		{
 			const int e = __builtin_ctz(on);
@@ -305,10 +306,12 @@ note_in_triangle(splitting *s, uint32_t of, uint32_t other, const rb_meet *m, in
 		own = blue ? m[from].on_blue & m[to].on_blue : m[from].on_red & m[to].on_red;
 		others = blue ? m[from].on_red & m[to].on_red : m[from].on_blue & m[to].on_blue;
 		if (own == 0)
-			RB_TRY(note_line(s, of, other, base + (uint32_t) from, base + (uint32_t) to, others));
+			RB_TRY(note_line_in_split_triangle(s, of, other, base + (uint32_t) from,
+											   base + (uint32_t) to, others));
 		else if (e < 0 && others != 0)
 			/* overlapping edges of both parts */
-			RB_TRY(put_triple(s, &s->hard, base + (uint32_t) from, base + (uint32_t) to, 0));
+			RB_TRY(
+				append_split_triple(s, &s->hard, base + (uint32_t) from, base + (uint32_t) to, 0));
 	}
 	return RB_OK;
 }
@@ -319,16 +322,18 @@ record_meeting(splitting *s, const triple *meeting)
 {
 	const uint32_t part[2] = {meeting->a, meeting->b};
 	rb_meet m[RB_MEET_POINTS];
-	const int n = rb_meet_points(&s->env, part_at(s, part[0]), part_at(s, part[1]), m);
+	const int n = rb_meet_points(&s->env, get_split_part_corners(s, part[0]),
+								 get_split_part_corners(s, part[1]), m);
 	const uint32_t base = s->points.n;
 	uint32_t number;
 
 	for (int i = 0; i < n; i++)
-		RB_TRY(put_point(s, m[i].at, &number));
+		RB_TRY(append_split_point(s, m[i].at, &number));
 	for (int side = 0; side < 2; side++)
 	{
 		if (part[side] < s->parts.first_segment)
-			RB_TRY(note_in_triangle(s, part[side], part[!side], m, n, side == 1, base));
+			RB_TRY(
+				note_meeting_in_split_triangle(s, part[side], part[!side], m, n, side == 1, base));
 		else if (part[side] < s->parts.first_point)
 		{
 			const uint32_t *end = s->plc->segments[part[side] - s->parts.first_segment];
@@ -346,7 +351,7 @@ record_meeting(splitting *s, const triple *meeting)
 static const double *
 get_line_edge(const splitting *s, const triangle_line *l, const double **end)
 {
-	const double *t = part_at(s, l->other);
+	const double *t = get_split_part_corners(s, l->other);
 
 	*end = t + 3 * ((l->edge + 1) % 3);
 	return t + 3 * l->edge;
@@ -359,7 +364,8 @@ cross_at(const splitting *s, const triangle_line *l, const triangle_line *m, dou
 	const double *p, *q, *u, *v;
 
 	if (l->edge == RB_NONE && m->edge == RB_NONE)
-		return rb_meet_planes(part_at(s, l->of), part_at(s, l->other), part_at(s, m->other), point);
+		return rb_meet_planes(get_split_part_corners(s, l->of), get_split_part_corners(s, l->other),
+							  get_split_part_corners(s, m->other), point);
 	if (l->edge != RB_NONE && m->edge != RB_NONE)
 	{
 		p = get_line_edge(s, l, &q);
@@ -374,7 +380,7 @@ cross_at(const splitting *s, const triangle_line *l, const triangle_line *m, dou
 		m = swap;
 	}
 	p = get_line_edge(s, l, &q);
-	return rb_meet_line_plane(p, q, part_at(s, m->other), point);
+	return rb_meet_line_plane(p, q, get_split_part_corners(s, m->other), point);
 }
 
 /* Returns true if p is between a and b on each axis. */
@@ -394,8 +400,8 @@ is_between_on_axes(const double *a, const double *b, const double *p)
 static bool
 may_cross(const splitting *s, const triangle_line *l, const triangle_line *m)
 {
-	const double *a = point_coords(s, l->from), *b = point_coords(s, l->to),
-				 *c = point_coords(s, m->from), *d = point_coords(s, m->to);
+	const double *a = get_split_point(s, l->from), *b = get_split_point(s, l->to),
+				 *c = get_split_point(s, m->from), *d = get_split_point(s, m->to);
 	int apart = 0;
 
 	for (int k = 0; k < 3; k++)
@@ -432,7 +438,7 @@ may_cross(const splitting *s, const triangle_line *l, const triangle_line *m)
 
 /* Finds the crossings of lines on the same triangle. */
 static rb_status
-cross_lines(splitting *s)
+cross_split_lines(splitting *s)
 {
 	uint64_t steps = 0;
 
@@ -448,12 +454,13 @@ cross_lines(splitting *s)
 			if (++steps % RB_CHECK_INTERVAL == 0 && rb_should_stop(s->ctx))
 				return RB_STOPPED;
 			if (!may_cross(s, l, m) || !cross_at(s, l, m, point) ||
-				!is_between_on_axes(point_coords(s, l->from), point_coords(s, l->to), point) ||
-				!is_between_on_axes(point_coords(s, m->from), point_coords(s, m->to), point))
+				!is_between_on_axes(get_split_point(s, l->from), get_split_point(s, l->to),
+									point) ||
+				!is_between_on_axes(get_split_point(s, m->from), get_split_point(s, m->to), point))
 				continue;
-			RB_TRY(put_point(s, point, &number));
-			RB_TRY(put_triple(s, &s->cuts, i, 0, number));
-			RB_TRY(put_triple(s, &s->cuts, k, 0, number));
+			RB_TRY(append_split_point(s, point, &number));
+			RB_TRY(append_split_triple(s, &s->cuts, i, 0, number));
+			RB_TRY(append_split_triple(s, &s->cuts, k, 0, number));
 		}
 	return RB_OK;
 }
@@ -462,7 +469,7 @@ cross_lines(splitting *s)
 
 /* Replaces points by the first ones with equal coordinates. */
 static void
-rename_points(splitting *s, triple_vec *l)
+replace_equal_split_points(splitting *s, triple_vec *l)
 {
 	uint32_t n = 0;
 
@@ -480,7 +487,7 @@ rename_points(splitting *s, triple_vec *l)
 
 /* Returns the head of the chain of a grid cell. */
 static uint32_t *
-cell_chain(const splitting *s, const int64_t *cell)
+chain_of_split_grid_cell(const splitting *s, const int64_t *cell)
 {
 	const uint64_t hash = (uint64_t) cell[0] * 0x9e3779b97f4a7c15u +
 						  (uint64_t) cell[1] * 0xc2b2ae3d27d4eb4fu +
@@ -491,7 +498,7 @@ cell_chain(const splitting *s, const int64_t *cell)
 
 /* Returns the first point within distance `far` on each axis, or RB_NONE. */
 static uint32_t
-near_point(splitting *s, const double *p, double far)
+near_split_point(splitting *s, const double *p, double far)
 {
 	const uint32_t *next = s->next.at;
 	uint32_t best = RB_NONE;
@@ -502,9 +509,9 @@ near_point(splitting *s, const double *p, double far)
 
 		for (int k = 0; k < 3; k++)
 			cell[k] = (int64_t) floor((corner >> k & 1 ? p[k] + far : p[k] - far) / (4 * far));
-		for (uint32_t i = *cell_chain(s, cell); i != RB_NONE; i = next[i])
+		for (uint32_t i = *chain_of_split_grid_cell(s, cell); i != RB_NONE; i = next[i])
 		{
-			const double *q = point_coords(s, i);
+			const double *q = get_split_point(s, i);
 
 			if (fabs(q[0] - p[0]) <= far && fabs(q[1] - p[1]) <= far && fabs(q[2] - p[2]) <= far &&
 				i < best)
@@ -521,7 +528,7 @@ near_point(splitting *s, const double *p, double far)
  * the distinct ones; on return, its new index.
  */
 static rb_status
-snap_points(splitting *s, uint32_t *first, uint32_t n)
+snap_split_points(splitting *s, uint32_t *first, uint32_t n)
 {
 	double *points = (double *) s->points.at;
 	const uint32_t different = s->points.n;
@@ -546,7 +553,7 @@ snap_points(splitting *s, uint32_t *first, uint32_t n)
 
 		memcpy(p, points + 3 * (size_t) i, sizeof p);
 		if (i >= s->plc->npoints)
-			to = near_point(s, p, far);
+			to = near_split_point(s, p, far);
 		name[i] = to != RB_NONE ? to : kept;
 		if (rb_stop_due(s->ctx, i, RB_CHECK_INTERVAL))
 			return RB_STOPPED;
@@ -556,7 +563,7 @@ snap_points(splitting *s, uint32_t *first, uint32_t n)
 		memcpy(points + 3 * (size_t) kept, p, sizeof p);
 		for (int k = 0; k < 3; k++)
 			cell[k] = (int64_t) floor(p[k] / (4 * far));
-		chain = cell_chain(s, cell);
+		chain = chain_of_split_grid_cell(s, cell);
 		next[kept] = *chain;
 		*chain = kept++;
 	}
@@ -586,7 +593,7 @@ number_distinct_points(splitting *s)
 		}
 		else
 			first[i] = first[first[i]];
-	RB_TRY(snap_points(s, first, n));
+	RB_TRY(snap_split_points(s, first, n));
 	s->npoints = s->points.n;
 	for (uint32_t i = 0; i < s->lines.n; i++)
 	{
@@ -595,9 +602,9 @@ number_distinct_points(splitting *s)
 		l->from = first[l->from];
 		l->to = first[l->to];
 	}
-	rename_points(s, &s->on_edge);
-	rename_points(s, &s->inside);
-	rename_points(s, &s->cuts);
+	replace_equal_split_points(s, &s->on_edge);
+	replace_equal_split_points(s, &s->inside);
+	replace_equal_split_points(s, &s->cuts);
 	for (uint32_t i = 0; i < s->hard.n; i++)
 	{
 		triple *t = s->hard.at + i;
@@ -605,11 +612,11 @@ number_distinct_points(splitting *s)
 		t->a = first[t->a];
 		t->b = first[t->b];
 	}
-	status = sort_triples(s, &s->on_edge, by_edge);
+	status = sort_split_triples(s, &s->on_edge, by_split_edge);
 	if (status == RB_OK)
-		status = sort_triples(s, &s->inside, by_three_numbers);
+		status = sort_split_triples(s, &s->inside, by_three_numbers);
 	if (status == RB_OK)
-		status = sort_triples(s, &s->cuts, by_line_and_position);
+		status = sort_split_triples(s, &s->cuts, by_line_and_position);
 	return status;
 }
 
@@ -634,7 +641,7 @@ append_edge_points(splitting *s, uint32_t a, uint32_t b)
 {
 	const uint32_t low = a < b ? a : b, high = a < b ? b : a;
 	const triple *t = s->on_edge.at;
-	const uint32_t from = find_triple(&s->on_edge, low, high);
+	const uint32_t from = find_split_triple(&s->on_edge, low, high);
 	uint32_t to = from;
 
 	RB_TRY(append_ring_point(s, a));
@@ -647,7 +654,7 @@ append_edge_points(splitting *s, uint32_t a, uint32_t b)
 
 /* Appends bytes to the EWKB polygon from which the current triangle is triangulated again. */
 static rb_status
-put_bytes(splitting *s, const void *bytes, size_t n)
+append_split_polygon_bytes(splitting *s, const void *bytes, size_t n)
 {
 	RB_TRY(RESERVE(s, &s->bytes, n));
 	memcpy(s->bytes.at + s->bytes.n, bytes, n);
@@ -655,29 +662,32 @@ put_bytes(splitting *s, const void *bytes, size_t n)
 	return RB_OK;
 }
 
-/* Appends a closed ring of n points to the polygon. */
+/* Appends a closed ring of n points, outer or hole, to the polygon of the triangle that is split. */
 static rb_status
-put_hole(splitting *s, const uint32_t *point, uint32_t n, uint32_t *rings)
+append_split_polygon_ring(splitting *s, const uint32_t *point, uint32_t n, uint32_t *rings)
 {
 	const uint32_t count = n > 1 ? n + 1 : n;
 
-	RB_TRY(put_bytes(s, &count, sizeof count));
+	RB_TRY(append_split_polygon_bytes(s, &count, sizeof count));
 	for (uint32_t i = 0; i < count; i++)
-		RB_TRY(put_bytes(s, point_coords(s, point[i % n]), 3 * sizeof(double)));
+		RB_TRY(append_split_polygon_bytes(s, get_split_point(s, point[i % n]), 3 * sizeof(double)));
 	++*rings;
 	return RB_OK;
 }
 
-/* Adds a line between two points: as a segment, and as an edge of the triangle's polygon. */
+/*
+ * Adds a line between two points of a triangle that is split: as a segment, and as an edge of the
+ * triangle's polygon.
+ */
 static rb_status
-put_piece(splitting *s, uint32_t from, uint32_t to, uint32_t outer, uint32_t *rings)
+append_split_line(splitting *s, uint32_t from, uint32_t to, uint32_t outer, uint32_t *rings)
 {
 	const uint32_t *ring = s->ring.at;
 	const uint32_t piece[2] = {from, to};
 
 	if (from == to)
 		return RB_OK;
-	RB_TRY(put_triple(s, &s->hard, from, to, 0));
+	RB_TRY(append_split_triple(s, &s->hard, from, to, 0));
 	for (uint32_t i = 0; i < outer; i++)
 	{
 		const uint32_t next = ring[i + 1 < outer ? i + 1 : 0];
@@ -685,7 +695,7 @@ put_piece(splitting *s, uint32_t from, uint32_t to, uint32_t outer, uint32_t *ri
 		if ((ring[i] == from && next == to) || (ring[i] == to && next == from))
 			return RB_OK;
 	}
-	RB_TRY(put_hole(s, piece, 2, rings));
+	RB_TRY(append_split_polygon_ring(s, piece, 2, rings));
 	/* Append the ends after the outer ring, where the corners of new triangles are looked up. */
 	for (int i = 0; i < 2; i++)
 	{
@@ -713,7 +723,7 @@ add_split_triangle(splitting *s, uint32_t of, const uint32_t *corner)
  * still crosses others, so another round follows, in which nearby points are unified.
  */
 static rb_status
-triangulate_polygon(splitting *s, uint32_t of)
+triangulate_split_polygon(splitting *s, uint32_t of)
 {
 	const uint32_t *known = s->ring.at;
 	rb_builder b;
@@ -741,7 +751,7 @@ triangulate_polygon(splitting *s, uint32_t of)
 			uint32_t j = 0;
 
 			while (j + 1 < s->ring.n &&
-				   !rb_equal3(point_coords(s, known[j]), b.coords + 9 * (size_t) i + 3 * k))
+				   !rb_equal3(get_split_point(s, known[j]), b.coords + 9 * (size_t) i + 3 * k))
 				j++;
 			corner[k] = known[j];
 		}
@@ -759,14 +769,15 @@ triangulate_polygon(splitting *s, uint32_t of)
  * of these lines and is advanced past the last one.
  */
 static rb_status
-cut_triangle(splitting *s, uint32_t of, uint32_t line_from, uint32_t line_to, uint32_t *cut)
+split_triangle_at_lines(splitting *s, uint32_t of, uint32_t line_from, uint32_t line_to,
+						uint32_t *cut)
 {
 	const uint32_t *corner = s->plc->triangles[of];
 	const uint16_t one = 1;
 	const uint8_t order =
 		*(const uint8_t *) &one; /* byte order of the machine: 1 if little endian */
 	const uint32_t type = UINT32_C(0x80000003);
-	uint32_t outer, rings = 0, inside = find_triple(&s->inside, of, 0);
+	uint32_t outer, rings = 0, inside = find_split_triple(&s->inside, of, 0);
 
 	s->ring.n = s->bytes.n = 0;
 	for (int e = 0; e < 3; e++)
@@ -775,10 +786,10 @@ cut_triangle(splitting *s, uint32_t of, uint32_t line_from, uint32_t line_to, ui
 	if (outer == 3 && line_from == line_to &&
 		(inside == s->inside.n || s->inside.at[inside].a != of))
 		return add_split_triangle(s, of, corner);
-	RB_TRY(put_bytes(s, &order, 1));
-	RB_TRY(put_bytes(s, &type, sizeof type));
-	RB_TRY(put_bytes(s, &rings, sizeof rings));
-	RB_TRY(put_hole(s, s->ring.at, outer, &rings));
+	RB_TRY(append_split_polygon_bytes(s, &order, 1));
+	RB_TRY(append_split_polygon_bytes(s, &type, sizeof type));
+	RB_TRY(append_split_polygon_bytes(s, &rings, sizeof rings));
+	RB_TRY(append_split_polygon_ring(s, s->ring.at, outer, &rings));
 	for (uint32_t i = line_from; i < line_to; i++)
 	{
 		const triangle_line *l = s->lines.at + i;
@@ -786,10 +797,10 @@ cut_triangle(splitting *s, uint32_t of, uint32_t line_from, uint32_t line_to, ui
 
 		for (; *cut < s->cuts.n && s->cuts.at[*cut].a == i; ++*cut)
 		{
-			RB_TRY(put_piece(s, from, s->cuts.at[*cut].point, outer, &rings));
+			RB_TRY(append_split_line(s, from, s->cuts.at[*cut].point, outer, &rings));
 			from = s->cuts.at[*cut].point;
 		}
-		RB_TRY(put_piece(s, from, l->to, outer, &rings));
+		RB_TRY(append_split_line(s, from, l->to, outer, &rings));
 	}
 	for (; inside < s->inside.n && s->inside.at[inside].a == of; inside++)
 	{
@@ -800,17 +811,17 @@ cut_triangle(splitting *s, uint32_t of, uint32_t line_from, uint32_t line_to, ui
 			i++;
 		if (i < s->ring.n)
 			continue;
-		RB_TRY(put_hole(s, &point, 1, &rings));
+		RB_TRY(append_split_polygon_ring(s, &point, 1, &rings));
 		RB_TRY(RESERVE(s, &s->ring, 1));
 		s->ring.at[s->ring.n++] = point;
 	}
 	memcpy(s->bytes.at + 5, &rings, sizeof rings);
-	return triangulate_polygon(s, of);
+	return triangulate_split_polygon(s, of);
 }
 
 /* Cuts all triangles along their lines. */
 static rb_status
-cut_triangles(splitting *s)
+split_triangles_at_lines(splitting *s)
 {
 	uint32_t from = 0, cut = 0;
 
@@ -820,7 +831,7 @@ cut_triangles(splitting *s)
 
 		while (to < s->lines.n && s->lines.at[to].of == i)
 			to++;
-		RB_TRY(cut_triangle(s, i, from, to, &cut));
+		RB_TRY(split_triangle_at_lines(s, i, from, to, &cut));
 		from = to;
 		if (i % 64 == 63 && rb_should_stop(s->ctx))
 			return RB_STOPPED;
@@ -841,15 +852,15 @@ cut_segments(splitting *s)
 		RB_TRY(append_ring_point(s, end[1]));
 		s->changed |= s->ring.n > 2;
 		for (uint32_t k = 0; k + 1 < s->ring.n; k++)
-			RB_TRY(put_triple(s, &s->segments, s->ring.at[k], s->ring.at[k + 1],
-							  s->pieces->segment_of[i]));
+			RB_TRY(append_split_triple(s, &s->segments, s->ring.at[k], s->ring.at[k + 1],
+									   s->pieces->segment_of[i]));
 	}
 	for (uint32_t i = 0; i < s->hard.n; i++)
 	{
 		const triple *t = s->hard.at + i;
 
 		if (t->a != t->b)
-			RB_TRY(put_triple(s, &s->segments, t->a, t->b, RB_NONE));
+			RB_TRY(append_split_triple(s, &s->segments, t->a, t->b, RB_NONE));
 	}
 	return RB_OK;
 }
@@ -858,7 +869,7 @@ cut_segments(splitting *s)
 
 /* Removes all but the first of the triangles with equal corners. */
 static rb_status
-drop_triangles(splitting *s)
+drop_equal_split_triangles(splitting *s)
 {
 	uint32_t *t = (uint32_t *) s->triangles.at, *facet_of = s->facet_of.at,
 			 *triangle_of = s->triangle_of.at;
@@ -922,12 +933,12 @@ drop_segments(splitting *s)
 			const uint32_t *place = rb_table_get(&s->found, t[k], t[(k + 1) % 3], RB_NONE);
 
 			if (place != NULL && segment[*place].point == RB_NONE)
-				RB_TRY(put_triple(s, &s->borders, *place, s->facet_of.at[i], 0));
+				RB_TRY(append_split_triple(s, &s->borders, *place, s->facet_of.at[i], 0));
 		}
 		if (rb_stop_due(s->ctx, i, RB_CHECK_INTERVAL))
 			return RB_STOPPED;
 	}
-	RB_TRY(sort_triples(s, &s->borders, by_three_numbers));
+	RB_TRY(sort_split_triples(s, &s->borders, by_three_numbers));
 	for (uint32_t i = 0; i < s->borders.n; i++)
 	{
 		const triple *t = s->borders.at + i;
@@ -970,7 +981,7 @@ swap_blocks(rb_memory *memory, void **old, void **made)
 
 /* Removes facets without triangles and renumbers the others. */
 static void
-number_facets(splitting *s)
+number_split_facets(splitting *s)
 {
 	uint32_t *facet_of = s->facet_of.at;
 	rb_welded *w = s->welded;
@@ -1016,7 +1027,7 @@ move_result(splitting *s)
 		s->segment_of[i] = t->point;
 		s->rows[i] = t->point == RB_NONE ? RB_NONE : s->pieces->rows[t->point];
 	}
-	number_facets(s);
+	number_split_facets(s);
 	plc->npoints = s->npoints;
 	plc->ntriangles = s->triangles.n;
 	plc->nsegments = s->segments.n;
@@ -1064,7 +1075,7 @@ free_splitting(splitting *s)
 static rb_status
 split_parts(splitting *s)
 {
-	RB_TRY(sort_triples(s, &s->meetings, by_three_numbers));
+	RB_TRY(sort_split_triples(s, &s->meetings, by_three_numbers));
 	RB_TRY(RESERVE(s, &s->points, s->plc->npoints));
 	memcpy(s->points.at, s->plc->points, 3 * (size_t) s->plc->npoints * sizeof(double));
 	s->points.n = s->plc->npoints;
@@ -1075,11 +1086,11 @@ split_parts(splitting *s)
 			return RB_STOPPED;
 	}
 	RB_TRY(rb_sort(s->ctx, s->lines.at, s->lines.n, sizeof *s->lines.at, by_triangle_and_other, s));
-	RB_TRY(cross_lines(s));
+	RB_TRY(cross_split_lines(s));
 	RB_TRY(number_distinct_points(s));
-	RB_TRY(cut_triangles(s));
+	RB_TRY(split_triangles_at_lines(s));
 	RB_TRY(cut_segments(s));
-	RB_TRY(drop_triangles(s));
+	RB_TRY(drop_equal_split_triangles(s));
 	RB_TRY(drop_segments(s));
 	return move_result(s);
 }

@@ -40,7 +40,7 @@ free_sheet(rb_memory *memory, rb_sheet *sheet)
 
 /* Places a point above the triangles from..to, at a distance that is their size. */
 static rb_status
-place_above(rb_recovery *r, rb_sheet *sheet, uint32_t from, uint32_t to)
+place_point_above_facet_sheet(rb_recovery *r, rb_sheet *sheet, uint32_t from, uint32_t to)
 {
 	rb_mesh *m = &r->mesh;
 	double low[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, high[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
@@ -107,7 +107,7 @@ is_ccw(rb_recovery *r, const rb_sheet *sheet, uint32_t a, uint32_t b, uint32_t c
 
 /* Links edge i of triangle f of a facet with the edge `other` of another one, or with none. */
 static void
-link_pair(rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t other)
+link_sheet_edges(rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t other)
 {
 	sheet->faces[f].n[i] = other;
 	if (other != RB_NONE)
@@ -134,11 +134,11 @@ flip_sheet_edge(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i)
 	db = y->n[(j + 2) % 3];
 	*x = (rb_sheet_face){{a, d, c}, {0, 0, 0}, 0, 0};
 	*y = (rb_sheet_face){{d, b, c}, {0, 0, 0}, 0, 0};
-	link_pair(sheet, f, 0, g << 2 | 1); /* edge dc */
-	link_pair(sheet, f, 1, ca);
-	link_pair(sheet, f, 2, ad);
-	link_pair(sheet, g, 0, bc);
-	link_pair(sheet, g, 2, db);
+	link_sheet_edges(sheet, f, 0, g << 2 | 1); /* edge dc */
+	link_sheet_edges(sheet, f, 1, ca);
+	link_sheet_edges(sheet, f, 2, ad);
+	link_sheet_edges(sheet, g, 0, bc);
+	link_sheet_edges(sheet, g, 2, db);
 	return true;
 }
 
@@ -164,11 +164,11 @@ cut_boundary(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t p
 	sheet->n++;
 	sheet->faces[f] = (rb_sheet_face){{a, p, c}, {0, 0, 0}, 0, 0};
 	sheet->faces[g] = (rb_sheet_face){{p, b, c}, {0, 0, 0}, 0, 0};
-	link_pair(sheet, f, 0, g << 2 | 1);
-	link_pair(sheet, f, 1, ca);
-	link_pair(sheet, f, 2, RB_NONE);
-	link_pair(sheet, g, 0, bc);
-	link_pair(sheet, g, 2, RB_NONE);
+	link_sheet_edges(sheet, f, 0, g << 2 | 1);
+	link_sheet_edges(sheet, f, 1, ca);
+	link_sheet_edges(sheet, f, 2, RB_NONE);
+	link_sheet_edges(sheet, g, 0, bc);
+	link_sheet_edges(sheet, g, 2, RB_NONE);
 	return RB_OK;
 }
 
@@ -193,7 +193,7 @@ link_sheet_faces(rb_recovery *r, rb_sheet *sheet)
 				sheet->faces[*other >> 2].v[((*other & 3) + 1) % 3] != b)
 				return rb_recover_flaw(r, RB_FLAW_FACET_FOLDED, sheet->facet, RB_NONE,
 									   rb_mesh_point(&r->mesh, a));
-			link_pair(sheet, f, i, *other);
+			link_sheet_edges(sheet, f, i, *other);
 		}
 	return RB_OK;
 }
@@ -221,12 +221,12 @@ cut_soft(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t p)
 	sheet->faces[k] = (rb_sheet_face){{z, p, u}, {0, 0, 0}, 0, 0};
 	sheet->faces[f].v[(i + 2) % 3] = p;
 	sheet->faces[h].v[(j + 2) % 3] = p;
-	link_pair(sheet, f, (i + 1) % 3, g << 2 | 2); /* edge wp */
-	link_pair(sheet, g, 1, vw);
-	link_pair(sheet, g, 0, h << 2 | j); /* edge pv */
-	link_pair(sheet, k, 1, uz);
-	link_pair(sheet, h, (j + 1) % 3, k << 2 | 2); /* edge zp */
-	link_pair(sheet, k, 0, f << 2 | i);           /* edge up */
+	link_sheet_edges(sheet, f, (i + 1) % 3, g << 2 | 2); /* edge wp */
+	link_sheet_edges(sheet, g, 1, vw);
+	link_sheet_edges(sheet, g, 0, h << 2 | j); /* edge pv */
+	link_sheet_edges(sheet, k, 1, uz);
+	link_sheet_edges(sheet, h, (j + 1) % 3, k << 2 | 2); /* edge zp */
+	link_sheet_edges(sheet, k, 0, f << 2 | i);           /* edge up */
 	return RB_OK;
 }
 
@@ -297,12 +297,12 @@ insert_inside(rb_recovery *r, rb_sheet *sheet, uint32_t p)
 		sheet->faces[f] = (rb_sheet_face){{p, a, b}, {0, 0, 0}, 0, 0};
 		sheet->faces[g] = (rb_sheet_face){{p, b, c}, {0, 0, 0}, 0, 0};
 		sheet->faces[g + 1] = (rb_sheet_face){{p, c, a}, {0, 0, 0}, 0, 0};
-		link_pair(sheet, f, 0, ab);
-		link_pair(sheet, g, 0, bc);
-		link_pair(sheet, g + 1, 0, ca);
-		link_pair(sheet, f, 1, g << 2 | 2);
-		link_pair(sheet, g, 1, (g + 1) << 2 | 2);
-		link_pair(sheet, g + 1, 1, f << 2 | 2);
+		link_sheet_edges(sheet, f, 0, ab);
+		link_sheet_edges(sheet, g, 0, bc);
+		link_sheet_edges(sheet, g + 1, 0, ca);
+		link_sheet_edges(sheet, f, 1, g << 2 | 2);
+		link_sheet_edges(sheet, g, 1, (g + 1) << 2 | 2);
+		link_sheet_edges(sheet, g + 1, 1, f << 2 | 2);
 		return RB_OK;
 	}
 	return rb_recover_flaw(r, RB_FLAW_NOT_RECOVERED, sheet->facet, RB_NONE,
@@ -365,7 +365,7 @@ build_sheet(rb_recovery *r, rb_sheet *sheet, uint32_t facet)
 	sheet->n = 0;
 	RB_TRY(rb_recover_list_subsegments(r));
 	RB_TRY(sheet_room(r, sheet, to - from));
-	RB_TRY(place_above(r, sheet, from, to));
+	RB_TRY(place_point_above_facet_sheet(r, sheet, from, to));
 	for (uint32_t t = from; t < to; t++)
 	{
 		const uint32_t *v = r->plc->triangles[t];
@@ -445,7 +445,7 @@ add_subface(rb_recovery *r, const uint32_t *v, uint32_t facet)
 
 /* Marks face f of the mesh as constrained, from both sides; returns false if it was already. */
 static bool
-constrain_face(rb_recovery *r, rb_tet_face f)
+constrain_recovered_face(rb_recovery *r, rb_tet_face f)
 {
 	rb_mesh *m = &r->mesh;
 	rb_tet_face other = m->tets[rb_face_tet(f)].n[rb_face_corner(f)];
@@ -502,7 +502,7 @@ find_missing_faces(rb_recovery *r, rb_sheet *sheet)
 
 /* Returns true if the mesh has an edge between two vertices. */
 static bool
-has_edge(rb_recovery *r, uint32_t a, uint32_t b)
+does_mesh_have_sheet_edge(rb_recovery *r, uint32_t a, uint32_t b)
 {
 	uint32_t t, hit;
 
@@ -527,8 +527,9 @@ follow_mesh(rb_recovery *r, rb_sheet *sheet)
 			uint32_t a = x->v[(i + 1) % 3], b = x->v[(i + 2) % 3];
 
 			if (g == RB_NONE || x->region == 0 ||
-				rb_table_get(&r->piece_of, a, b, RB_NONE) != NULL || has_edge(r, a, b) ||
-				!has_edge(r, x->v[i], sheet->faces[g >> 2].v[g & 3]))
+				rb_table_get(&r->piece_of, a, b, RB_NONE) != NULL ||
+				does_mesh_have_sheet_edge(r, a, b) ||
+				!does_mesh_have_sheet_edge(r, x->v[i], sheet->faces[g >> 2].v[g & 3]))
 				continue;
 			any = flip_sheet_edge(r, sheet, f, i) || any;
 		}
@@ -564,7 +565,7 @@ group_missing_faces(rb_recovery *r, struct rb_facet_work *w, uint32_t *regions)
 				uint32_t g = face->n[i];
 
 				if (g == RB_NONE || sheet->faces[g >> 2].region != RB_SHEET_MISSING ||
-					has_edge(r, face->v[(i + 1) % 3], face->v[(i + 2) % 3]))
+					does_mesh_have_sheet_edge(r, face->v[(i + 1) % 3], face->v[(i + 2) % 3]))
 					continue;
 				sheet->faces[g >> 2].region = count;
 				w->stack[n++] = g >> 2;
@@ -813,7 +814,7 @@ rb_recover_free_complete(rb_recovery *r)
 
 /* Returns true if a face is still one of the mesh. */
 static bool
-still_there(const rb_mesh *m, const rb_seen_face *face)
+is_complete_facet_face_in_mesh(const rb_mesh *m, const rb_seen_face *face)
 {
 	const uint32_t t = rb_face_tet(face->there);
 	bool there = !rb_tet_dead(m, t);
@@ -838,10 +839,10 @@ constrain_complete(rb_recovery *r, const rb_complete_facet *seen, uint32_t facet
 
 	*done = true;
 	for (uint32_t i = 0; i < seen->n && *done; i++)
-		*done = still_there(&r->mesh, &faces[i]);
+		*done = is_complete_facet_face_in_mesh(&r->mesh, &faces[i]);
 	for (uint32_t i = 0; i < seen->n && *done; i++)
 	{
-		if (!constrain_face(r, faces[i].there))
+		if (!constrain_recovered_face(r, faces[i].there))
 			return face_twice(r, faces[i].v, facet);
 		RB_TRY(add_subface(r, faces[i].v, facet));
 	}
@@ -874,7 +875,7 @@ recover_facet(rb_recovery *r, uint32_t facet, uint32_t *lacking)
 	{
 		const uint32_t *v = r->plc->triangles[r->facet_start[facet]];
 
-		if (!constrain_face(r, f))
+		if (!constrain_recovered_face(r, f))
 			return face_twice(r, v, facet);
 		return add_subface(r, v, facet);
 	}
@@ -889,7 +890,8 @@ recover_facet(rb_recovery *r, uint32_t facet, uint32_t *lacking)
 
 		if (sheet->faces[i].region == 0)
 		{
-			if (rb_mesh_find_face(&r->mesh, v[0], v[1], v[2], &f) && !constrain_face(r, f))
+			if (rb_mesh_find_face(&r->mesh, v[0], v[1], v[2], &f) &&
+				!constrain_recovered_face(r, f))
 				return face_twice(r, v, facet);
 		}
 		RB_TRY(add_subface(r, v, facet));

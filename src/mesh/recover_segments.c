@@ -82,7 +82,7 @@ rb_recover_add_point(rb_recovery *r, const double *at, rb_vertex_kind kind, uint
 
 /* Collects all tetrahedra around v, including ghosts, in r->star. */
 static rb_status
-collect_star(rb_recovery *r, uint32_t v, uint32_t *n)
+collect_star_of_segment_point(rb_recovery *r, uint32_t v, uint32_t *n)
 {
 	rb_mesh *m = &r->mesh;
 	uint32_t count = 0;
@@ -135,7 +135,7 @@ point_distance(const double *a, const double *b)
 
 /* Returns the cosine of the angle at p between a and b. */
 static double
-angle_cosine(const double *p, const double *a, const double *b)
+cosine_of_encroaching_angle(const double *p, const double *a, const double *b)
 {
 	double u[3], v[3], lu = 0, lv = 0, uu = 0, vv = 0, uv = 0;
 
@@ -176,7 +176,8 @@ encroaching_point(rb_recovery *r, uint32_t u, uint32_t v, uint32_t t)
 
 		if (w == u || w == v || w == RB_GHOST)
 			continue;
-		c = angle_cosine(rb_mesh_point(m, w), rb_mesh_point(m, u), rb_mesh_point(m, v));
+		c = cosine_of_encroaching_angle(rb_mesh_point(m, w), rb_mesh_point(m, u),
+										rb_mesh_point(m, v));
 		if (c < least)
 		{
 			least = c;
@@ -191,7 +192,7 @@ encroaching_point(rb_recovery *r, uint32_t u, uint32_t v, uint32_t t)
  * none.
  */
 static double
-nearest_power(double from, double to)
+nearest_power_for_split(double from, double to)
 {
 	double middle = from + (to - from) / 2;
 	int e;
@@ -263,7 +264,7 @@ split_distance(rb_recovery *r, const rb_subsegment *p, uint32_t in_the_way, uint
 		double beside = point_distance(centre, w);
 
 		if (!acute)
-			beside *= angle_cosine(centre, w, other);
+			beside *= cosine_of_encroaching_angle(centre, w, other);
 		if (is_beside(centre, other, beside, from, to, w))
 		{
 			*at = beside;
@@ -273,10 +274,10 @@ split_distance(rb_recovery *r, const rb_subsegment *p, uint32_t in_the_way, uint
 			wish = beside;
 	}
 	if (acute && !free)
-		wish = nearest_power(from + MARGIN * length, to - MARGIN * length);
+		wish = nearest_power_for_split(from + MARGIN * length, to - MARGIN * length);
 	if (!(wish >= from + MARGIN * length && wish <= to - MARGIN * length))
-		wish =
-			free ? from + length / 2 : nearest_power(from + MARGIN * length, to - MARGIN * length);
+		wish = free ? from + length / 2
+					: nearest_power_for_split(from + MARGIN * length, to - MARGIN * length);
 	*at = wish;
 }
 
@@ -286,7 +287,7 @@ touch_star(rb_recovery *r, uint32_t v, uint32_t pass, uint32_t *touched)
 {
 	uint32_t n = 0;
 
-	RB_TRY(collect_star(r, v, &n));
+	RB_TRY(collect_star_of_segment_point(r, v, &n));
 	for (uint32_t i = 0; i < n; i++)
 		for (int k = 0; k < 4; k++)
 			if (r->mesh.tets[r->star[i]].v[k] != RB_GHOST)
@@ -296,7 +297,7 @@ touch_star(rb_recovery *r, uint32_t v, uint32_t pass, uint32_t *touched)
 
 /* Returns true if the three points are exactly collinear. */
 static bool
-in_line(rb_recovery *r, uint32_t a, uint32_t b, uint32_t c)
+are_segment_points_in_line(rb_recovery *r, uint32_t a, uint32_t b, uint32_t c)
 {
 	const double *p = rb_mesh_point(&r->mesh, a), *q = rb_mesh_point(&r->mesh, b),
 				 *x = rb_mesh_point(&r->mesh, c);
@@ -321,7 +322,7 @@ can_segments_cross(rb_recovery *r, const uint32_t *s, const uint32_t *t)
 	for (int i = 0; i < 2; i++)
 		for (int k = 0; k < 2; k++)
 			if (s[i] == t[k])
-				return in_line(r, s[0], s[1], t[1 - k]);
+				return are_segment_points_in_line(r, s[0], s[1], t[1 - k]);
 	return rb_mesh_orient(&r->mesh, s[0], s[1], t[0], t[1]) == 0;
 }
 
@@ -336,9 +337,11 @@ point_on_segment(rb_recovery *r, uint32_t point, uint32_t segment)
 	const uint32_t *ends = r->segments[segment];
 
 	if (point < r->plc->npoints)
-		return rb_recover_flaw(
-			r, in_line(r, ends[0], ends[1], point) ? RB_FLAW_POINT_ON_SEGMENT : RB_FLAW_TOO_NEAR,
-			point, segment, at);
+		return rb_recover_flaw(r,
+							   are_segment_points_in_line(r, ends[0], ends[1], point)
+								   ? RB_FLAW_POINT_ON_SEGMENT
+								   : RB_FLAW_TOO_NEAR,
+							   point, segment, at);
 	if (r->kind[point - r->plc->npoints] == RB_VERTEX_ON_SEGMENT)
 	{
 		uint32_t other = r->parent[point - r->plc->npoints];

@@ -43,21 +43,24 @@ typedef struct rb_regions
 
 /* Runs a step of the result over n tetrahedra, points or faces, in blocks, on the mesh's team. */
 static rb_status
-run_blocks(rb_regions *g, uint64_t n, rb_work work)
+run_result_blocks(rb_regions *g, uint64_t n, rb_work work)
 {
 	return rb_each(g->r->ctx, g->r->mesh.team, n, BLOCK, work, g);
 }
 
-/* Runs a step that fills fresh memory of the result: as run_blocks, in longer ranges per thread. */
+/*
+ * Runs a step that fills fresh memory of the result: as run_result_blocks, in longer ranges per
+ * thread.
+ */
 static rb_status
-fill_blocks(rb_regions *g, uint64_t n, rb_work work)
+fill_result_blocks(rb_regions *g, uint64_t n, rb_work work)
 {
 	return rb_each_fill(g->r->ctx, g->r->mesh.team, n, BLOCK, work, g);
 }
 
 /* Replaces the counts of blocks by their prefix sums; returns the total. */
 static uint32_t
-sum_blocks(rb_regions *g)
+sum_result_blocks(rb_regions *g)
 {
 	return rb_counts_to_starts(g->before, (g->r->mesh.ntets - 1) / BLOCK + 1);
 }
@@ -140,9 +143,12 @@ mark_outside_regions_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* Returns true if t is the root of a region inside, by which the region is counted and numbered. */
+/*
+ * Returns true if tetrahedron t is the first one of a region inside, by which the result counts and
+ * numbers the region.
+ */
 static bool
-is_first(const rb_regions *g, uint32_t t)
+is_first_tet_of_result_region(const rb_regions *g, uint32_t t)
 {
 	return g->of[t] == t && g->number[t] != OUTSIDE;
 }
@@ -156,7 +162,7 @@ count_regions_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 	(void) me;
 	for (uint32_t t = (uint32_t) from; t < to; t++)
-		n += is_first(g, t);
+		n += is_first_tet_of_result_region(g, t);
 	g->before[from / BLOCK] = n;
 }
 
@@ -169,7 +175,7 @@ number_regions_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 	(void) me;
 	for (uint32_t t = (uint32_t) from; t < to; t++)
-		if (is_first(g, t))
+		if (is_first_tet_of_result_region(g, t))
 			g->number[t] = region++;
 }
 
@@ -195,16 +201,16 @@ find_regions(rb_regions *g, rb_keep keep)
 	RB_TRY(RB_ALLOCATE(ctx, g->of, n));
 	RB_TRY(RB_ALLOCATE(ctx, g->number, n));
 	RB_TRY(RB_ALLOCATE(ctx, g->before, n / BLOCK + 1));
-	RB_TRY(fill_blocks(g, n, separate_tets_piece));
-	g->real = sum_blocks(g);
-	RB_TRY(run_blocks(g, n, unite_tets_piece));
-	RB_TRY(run_blocks(g, n, find_region_roots_piece));
+	RB_TRY(fill_result_blocks(g, n, separate_tets_piece));
+	g->real = sum_result_blocks(g);
+	RB_TRY(run_result_blocks(g, n, unite_tets_piece));
+	RB_TRY(run_result_blocks(g, n, find_region_roots_piece));
 	if (keep == RB_KEEP_INSIDE)
-		RB_TRY(run_blocks(g, n, mark_outside_regions_piece));
-	RB_TRY(run_blocks(g, n, count_regions_piece));
-	g->count = OUTSIDE + 1 + sum_blocks(g);
-	RB_TRY(run_blocks(g, n, number_regions_piece));
-	return run_blocks(g, n, assign_regions_piece);
+		RB_TRY(run_result_blocks(g, n, mark_outside_regions_piece));
+	RB_TRY(run_result_blocks(g, n, count_regions_piece));
+	g->count = OUTSIDE + 1 + sum_result_blocks(g);
+	RB_TRY(run_result_blocks(g, n, number_regions_piece));
+	return run_result_blocks(g, n, assign_regions_piece);
 }
 
 /* Numbers regions without a seed from 1 up, skipping numbers used by seeds. */
@@ -305,7 +311,7 @@ number_kept_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Writes the kept tetrahedra of a block with regions and neighbors. */
 static void
-write_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+write_result_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_regions *g = arg;
 	const rb_mesh *m = &g->r->mesh;
@@ -327,21 +333,21 @@ write_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Numbers and writes the kept tetrahedra. */
 static rb_status
-write_tets(rb_regions *g)
+write_result_tets(rb_regions *g)
 {
 	rb_context *ctx = g->r->ctx;
 	rb_tets *tets = g->tets;
 	size_t n;
 
-	RB_TRY(run_blocks(g, g->r->mesh.ntets, count_kept_tets_piece));
-	tets->ntets = sum_blocks(g);
+	RB_TRY(run_result_blocks(g, g->r->mesh.ntets, count_kept_tets_piece));
+	tets->ntets = sum_result_blocks(g);
 	g->all = tets->ntets == g->real;
 	n = (size_t) tets->ntets + 1;
-	RB_TRY(run_blocks(g, g->r->mesh.ntets, number_kept_tets_piece));
+	RB_TRY(run_result_blocks(g, g->r->mesh.ntets, number_kept_tets_piece));
 	RB_TRY(RB_ALLOCATE(ctx, tets->tets, n));
 	RB_TRY(RB_ALLOCATE(ctx, tets->neighbours, 4 * n));
 	RB_TRY(RB_ALLOCATE(ctx, tets->region, n));
-	return fill_blocks(g, g->r->mesh.ntets, write_tets_piece);
+	return fill_result_blocks(g, g->r->mesh.ntets, write_result_tets_piece);
 }
 
 /* Marks the constrained faces of kept tetrahedra in a block. */
@@ -380,12 +386,12 @@ find_used(rb_regions *g)
 				   ? RB_STOPPED
 				   : rb_table_insert(r->ctx, &g->face_of, v[0], v[1], v[2], i, NULL, NULL));
 	}
-	return run_blocks(g, r->mesh.ntets, mark_used_faces_piece);
+	return run_result_blocks(g, r->mesh.ntets, mark_used_faces_piece);
 }
 
 /* Writes the facet faces of kept tetrahedra, ordered by facet. */
 static rb_status
-write_faces(rb_regions *g)
+write_result_faces(rb_regions *g)
 {
 	rb_recovery *r = g->r;
 	rb_tets *tets = g->tets;
@@ -452,7 +458,7 @@ find_loose_edges(const rb_regions *g, rb_table *used)
  * these subsegments are.
  */
 static rb_status
-write_edges(const rb_regions *g)
+write_result_edges(const rb_regions *g)
 {
 	rb_recovery *r = g->r;
 	rb_tets *tets = g->tets;
@@ -516,7 +522,7 @@ renumber_corners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * part.
  */
 static rb_status
-move_points(rb_regions *g)
+move_points_to_result(rb_regions *g)
 {
 	rb_recovery *r = g->r;
 	rb_tets *tets = g->tets;
@@ -532,7 +538,7 @@ move_points(rb_regions *g)
 	for (uint32_t v = 0; v < m->npoints; v++)
 		number[v] = v < given || g->all ? v : RB_NONE;
 	if (!g->all && m->npoints > given)
-		RB_TRY(run_blocks(g, tets->ntets, mark_kept_points_piece));
+		RB_TRY(run_result_blocks(g, tets->ntets, mark_kept_points_piece));
 	for (uint32_t v = 0; v < m->npoints; v++)
 	{
 		if (rb_recover_stops(r, v))
@@ -547,7 +553,7 @@ move_points(rb_regions *g)
 				   sizeof(double[3]));
 	}
 	if (n < m->npoints)
-		RB_TRY(run_blocks(g, tets->ntets, renumber_corners_piece));
+		RB_TRY(run_result_blocks(g, tets->ntets, renumber_corners_piece));
 	for (uint32_t f = 0; f < tets->nfaces && n < m->npoints; f++)
 		for (int k = 0; k < 3; k++)
 			tets->faces[f][k] = number[tets->faces[f][k]];
@@ -571,10 +577,10 @@ write_result(rb_regions *g, rb_keep keep)
 {
 	RB_TRY(find_regions(g, keep));
 	RB_TRY(apply_seeds(g->r, g, g->tets));
-	RB_TRY(write_tets(g));
-	RB_TRY(write_faces(g));
-	RB_TRY(write_edges(g));
-	return move_points(g);
+	RB_TRY(write_result_tets(g));
+	RB_TRY(write_result_faces(g));
+	RB_TRY(write_result_edges(g));
+	return move_points_to_result(g);
 }
 
 rb_status
@@ -619,7 +625,7 @@ typedef struct corner_face
 
 /* Orders faces by their middle and largest corners, then by number. */
 static int
-compare_faces(const void *a, const void *b, const void *arg)
+compare_faces_to_connect(const void *a, const void *b, const void *arg)
 {
 	const corner_face *x = a, *y = b;
 
@@ -633,7 +639,7 @@ compare_faces(const void *a, const void *b, const void *arg)
 
 /* Gets the three corners of a face in ascending order, as the key of a table. */
 static void
-face_key(const rb_tets *tets, uint32_t at, uint32_t *key)
+key_of_face_to_connect(const rb_tets *tets, uint32_t at, uint32_t *key)
 {
 	const uint32_t *v = tets->tets[at >> 2];
 	uint32_t k = at & 3;
@@ -643,26 +649,26 @@ face_key(const rb_tets *tets, uint32_t at, uint32_t *key)
 
 /* Returns the smallest corner of a face, by which faces of loaded tetrahedra are listed. */
 static uint32_t
-smallest_corner(const void *tets, uint32_t at)
+smallest_corner_to_connect(const void *tets, uint32_t at)
 {
 	uint32_t key[3];
 
-	face_key(tets, at, key);
+	key_of_face_to_connect(tets, at, key);
 	return key[0];
 }
 
 /* Links the faces of one bucket that have equal corners. */
 static rb_status
-match_faces(rb_context *ctx, rb_tets *tets, const uint32_t *at, corner_face *f, uint32_t n)
+connect_equal_faces(rb_context *ctx, rb_tets *tets, const uint32_t *at, corner_face *f, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 	{
 		uint32_t key[3];
 
-		face_key(tets, at[i], key);
+		key_of_face_to_connect(tets, at[i], key);
 		f[i] = (corner_face){key[1], key[2], at[i]};
 	}
-	RB_TRY(rb_sort(ctx, f, n, sizeof *f, compare_faces, NULL));
+	RB_TRY(rb_sort(ctx, f, n, sizeof *f, compare_faces_to_connect, NULL));
 	for (uint32_t i = 0; i < n; i++)
 	{
 		if (i + 1 == n || f[i].middle != f[i + 1].middle || f[i].largest != f[i + 1].largest)
@@ -676,9 +682,9 @@ match_faces(rb_context *ctx, rb_tets *tets, const uint32_t *at, corner_face *f, 
 	return RB_OK;
 }
 
-/* Finds the neighbors of loaded tetrahedra across their faces. */
+/* Connects loaded tetrahedra: finds their neighbors across faces with equal corners. */
 static rb_status
-find_neighbors(rb_context *ctx, rb_tets *tets)
+connect_loaded_neighbors(rb_context *ctx, rb_tets *tets)
 {
 	const uint32_t n = 4 * tets->ntets;
 	rb_buckets b = {0};
@@ -689,7 +695,7 @@ find_neighbors(rb_context *ctx, rb_tets *tets)
 	if (status == RB_OK)
 	{
 		memset(tets->neighbours, 0xff, (size_t) n * sizeof(uint32_t));
-		status = rb_buckets_build(ctx, &b, n, tets->npoints, smallest_corner, tets);
+		status = rb_buckets_build(ctx, &b, n, tets->npoints, smallest_corner_to_connect, tets);
 	}
 	for (uint32_t p = 0; p < tets->npoints && status == RB_OK; p++)
 	{
@@ -697,7 +703,7 @@ find_neighbors(rb_context *ctx, rb_tets *tets)
 
 		status = rb_stop_due(ctx, p, STOP_EVERY) ? RB_STOPPED : RB_GROW(ctx, faces, cap, count);
 		if (status == RB_OK)
-			status = match_faces(ctx, tets, b.member + b.start[p], faces, count);
+			status = connect_equal_faces(ctx, tets, b.member + b.start[p], faces, count);
 	}
 	rb_buckets_free(ctx->memory, &b);
 	RB_FREE(ctx->memory, faces);
@@ -774,7 +780,7 @@ rb_tets_connect(rb_context *ctx, uint32_t nfacets, rb_tets *tets)
 	if (tets->ntets >= UINT32_MAX / 4)
 		status = rb_fail(ctx, RB_TOO_MANY_OBJECTS, tets->ntets, UINT32_MAX / 4, NULL);
 	if (status == RB_OK)
-		status = find_neighbors(ctx, tets);
+		status = connect_loaded_neighbors(ctx, tets);
 	if (status == RB_OK)
 		status = find_segment_facets(ctx, nfacets, tets);
 	if (status != RB_OK)

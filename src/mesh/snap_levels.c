@@ -66,7 +66,7 @@ struct rb_resplit
 
 /* Copies an array of the welded PLC to a new block *to, unless there is none. */
 static rb_status
-copy_array(rb_context *ctx, const void *from, size_t n, size_t element, void *to)
+copy_plc_array_to_snap(rb_context *ctx, const void *from, size_t n, size_t element, void *to)
 {
 	void **block = to;
 
@@ -78,11 +78,11 @@ copy_array(rb_context *ctx, const void *from, size_t n, size_t element, void *to
 }
 
 #define COPY(array, n) \
-	RB_TRY(copy_array(ctx, from->array, n, sizeof *from->array, (void *) &to->array))
+	RB_TRY(copy_plc_array_to_snap(ctx, from->array, n, sizeof *from->array, (void *) &to->array))
 
 /* Copies a welded PLC that has not been merged. */
 static rb_status
-copy_welded(rb_context *ctx, const rb_welded *from, rb_welded *to)
+copy_welded_plc_to_snap(rb_context *ctx, const rb_welded *from, rb_welded *to)
 {
 	memset(to, 0, sizeof *to);
 	COPY(plc.points, 3 * (size_t) from->plc.npoints);
@@ -112,7 +112,7 @@ copy_welded(rb_context *ctx, const rb_welded *from, rb_welded *to)
 
 /* Allocates an array of n zeros. */
 static rb_status
-allocate_zeros(rb_context *ctx, void *array, size_t n, size_t element)
+allocate_snap_zeros(rb_context *ctx, void *array, size_t n, size_t element)
 {
 	void **block = array;
 
@@ -169,18 +169,18 @@ place_grids(rb_resplit *s)
 
 /* Copies the input and sets all levels to 0. */
 static rb_status
-begin_split(rb_resplit *s, const rb_welded *welded)
+begin_snap_levels(rb_resplit *s, const rb_welded *welded)
 {
 	const rb_plc *plc = &s->input.plc;
 
-	RB_TRY(copy_welded(s->ctx, welded, &s->input));
-	RB_TRY(allocate_zeros(s->ctx, &s->meets.triangle, plc->ntriangles, 1));
-	RB_TRY(allocate_zeros(s->ctx, &s->meets.segment, plc->nsegments, 1));
-	RB_TRY(allocate_zeros(s->ctx, &s->meets.point, plc->npoints, 1));
-	RB_TRY(allocate_zeros(s->ctx, &s->triangle_level, plc->ntriangles, 1));
-	RB_TRY(allocate_zeros(s->ctx, &s->segment_level, plc->nsegments, 1));
-	RB_TRY(allocate_zeros(s->ctx, &s->point_level, plc->npoints, 1));
-	RB_TRY(allocate_zeros(s->ctx, &s->name, plc->npoints, sizeof *s->name));
+	RB_TRY(copy_welded_plc_to_snap(s->ctx, welded, &s->input));
+	RB_TRY(allocate_snap_zeros(s->ctx, &s->meets.triangle, plc->ntriangles, 1));
+	RB_TRY(allocate_snap_zeros(s->ctx, &s->meets.segment, plc->nsegments, 1));
+	RB_TRY(allocate_snap_zeros(s->ctx, &s->meets.point, plc->npoints, 1));
+	RB_TRY(allocate_snap_zeros(s->ctx, &s->triangle_level, plc->ntriangles, 1));
+	RB_TRY(allocate_snap_zeros(s->ctx, &s->segment_level, plc->nsegments, 1));
+	RB_TRY(allocate_snap_zeros(s->ctx, &s->point_level, plc->npoints, 1));
+	RB_TRY(allocate_snap_zeros(s->ctx, &s->name, plc->npoints, sizeof *s->name));
 	s->meets.npoints = plc->npoints;
 	for (uint32_t i = 0; i < plc->npoints; i++)
 		s->name[i] = i;
@@ -193,7 +193,7 @@ begin_split(rb_resplit *s, const rb_welded *welded)
 
 /* Rounds a coordinate to the grid of a level. */
 static double
-on_grid(const rb_resplit *s, double x, int axis, int level)
+round_to_snap_grid(const rb_resplit *s, double x, int axis, int level)
 {
 	const int step = s->step + LEVEL_BITS * (level - 1);
 	const double from = s->origin[axis];
@@ -230,7 +230,7 @@ raise_neighbors(rb_resplit *s, uint8_t level)
 	{
 		for (int k = 0; k < 3; k++)
 			s->cells[3 * (size_t) i + k] =
-				on_grid(s, s->input.plc.points[3 * (size_t) i + k], k, level);
+				round_to_snap_grid(s, s->input.plc.points[3 * (size_t) i + k], k, level);
 		if (rb_stop_due(s->ctx, i, RB_CHECK_INTERVAL))
 			return RB_STOPPED;
 	}
@@ -246,7 +246,7 @@ raise_neighbors(rb_resplit *s, uint8_t level)
 
 /* Computes the levels of points from those of the inputs, and moves the points. */
 static rb_status
-move_points(rb_resplit *s)
+move_points_to_snap_grids(rb_resplit *s)
 {
 	const rb_plc *plc = &s->input.plc;
 
@@ -265,7 +265,7 @@ move_points(rb_resplit *s)
 			const double x = plc->points[3 * (size_t) i + k];
 
 			s->moved[3 * (size_t) i + k] =
-				s->point_level[i] == 0 ? x : on_grid(s, x, k, s->point_level[i]);
+				s->point_level[i] == 0 ? x : round_to_snap_grid(s, x, k, s->point_level[i]);
 		}
 	return RB_OK;
 }
@@ -274,7 +274,7 @@ move_points(rb_resplit *s)
 
 /* Adds the moved points, each once. */
 static rb_status
-write_points(rb_resplit *s, rb_welded *to)
+write_snapped_points(rb_resplit *s, rb_welded *to)
 {
 	const rb_welded *from = &s->input;
 	const uint32_t n = from->plc.npoints;
@@ -306,7 +306,7 @@ write_points(rb_resplit *s, rb_welded *to)
 
 /* Adds the triangles that still have an area. */
 static rb_status
-write_triangles(rb_resplit *s, rb_welded *to, rb_plc_pieces *pieces)
+write_snapped_triangles(rb_resplit *s, rb_welded *to, rb_plc_pieces *pieces)
 {
 	const rb_welded *from = &s->input;
 	const uint32_t n = from->plc.ntriangles;
@@ -317,11 +317,14 @@ write_triangles(rb_resplit *s, rb_welded *to, rb_plc_pieces *pieces)
 	RB_TRY(RB_ALLOCATE(s->ctx, to->plc.triangles, (size_t) n + 1));
 	RB_TRY(RB_ALLOCATE(s->ctx, to->plc.facet_of, (size_t) n + 1));
 	RB_TRY(RB_ALLOCATE(s->ctx, pieces->triangle_of, (size_t) n + 1));
-	RB_TRY(copy_array(s->ctx, from->facet_row, from->npolygons, sizeof(uint32_t), &to->facet_row));
+	RB_TRY(copy_plc_array_to_snap(s->ctx, from->facet_row, from->npolygons, sizeof(uint32_t),
+								  &to->facet_row));
+	RB_TRY(copy_plc_array_to_snap(s->ctx, from->facet_face, from->npolygons, sizeof(uint32_t),
+								  &to->facet_face));
+	RB_TRY(copy_plc_array_to_snap(s->ctx, from->plane, from->npolygons, sizeof *from->plane,
+								  &to->plane));
 	RB_TRY(
-		copy_array(s->ctx, from->facet_face, from->npolygons, sizeof(uint32_t), &to->facet_face));
-	RB_TRY(copy_array(s->ctx, from->plane, from->npolygons, sizeof *from->plane, &to->plane));
-	RB_TRY(copy_array(s->ctx, from->group, from->npolygons, sizeof(uint32_t), &to->group));
+		copy_plc_array_to_snap(s->ctx, from->group, from->npolygons, sizeof(uint32_t), &to->group));
 	triangles = (uint32_t(*)[3]) to->plc.triangles;
 	facet_of = (uint32_t *) to->plc.facet_of;
 	for (uint32_t i = 0; i < n; i++)
@@ -363,7 +366,7 @@ write_triangles(rb_resplit *s, rb_welded *to, rb_plc_pieces *pieces)
 
 /* Adds the segments that still have a length, each once. */
 static rb_status
-write_segments(rb_resplit *s, rb_welded *to, rb_plc_pieces *pieces)
+write_snapped_segments(rb_resplit *s, rb_welded *to, rb_plc_pieces *pieces)
 {
 	const rb_welded *from = &s->input;
 	const uint32_t n = from->plc.nsegments;
@@ -404,12 +407,12 @@ write_moved(rb_resplit *s, rb_welded *to, rb_plc_pieces *pieces)
 	to->same_points = s->input.same_points;
 	to->no_length = s->input.no_length;
 	to->no_area = s->input.no_area;
-	RB_TRY(copy_array(s->ctx, s->input.plc.seeds, s->input.plc.nseeds, sizeof(rb_seed),
-					  &to->plc.seeds));
+	RB_TRY(copy_plc_array_to_snap(s->ctx, s->input.plc.seeds, s->input.plc.nseeds, sizeof(rb_seed),
+								  &to->plc.seeds));
 	to->plc.nseeds = s->input.plc.nseeds;
-	RB_TRY(write_points(s, to));
-	RB_TRY(write_triangles(s, to, pieces));
-	return write_segments(s, to, pieces);
+	RB_TRY(write_snapped_points(s, to));
+	RB_TRY(write_snapped_triangles(s, to, pieces));
+	return write_snapped_segments(s, to, pieces);
 }
 
 /* ---- rounds ---- */
@@ -449,7 +452,8 @@ raise_levels(rb_resplit *s, uint8_t last)
 
 /* Returns true if `at` is in the box of n input points, enlarged by `reach`. */
 static bool
-is_in_box(const rb_resplit *s, const uint32_t *points, int n, const double *at, double reach)
+is_near_snap_input(const rb_resplit *s, const uint32_t *points, int n, const double *at,
+				   double reach)
 {
 	const double *all = s->moved != NULL ? s->moved : s->input.plc.points;
 
@@ -473,15 +477,17 @@ is_in_box(const rb_resplit *s, const uint32_t *points, int n, const double *at, 
  * unless `all` is set.
  */
 static void
-mark_near(rb_resplit *s, const double *at, double reach, bool all)
+mark_snap_inputs_near(rb_resplit *s, const double *at, double reach, bool all)
 {
 	const rb_plc *plc = &s->input.plc;
 
 	for (uint32_t i = 0; i < plc->ntriangles; i++)
-		if ((all || s->meets.triangle[i] != 0) && is_in_box(s, plc->triangles[i], 3, at, reach))
+		if ((all || s->meets.triangle[i] != 0) &&
+			is_near_snap_input(s, plc->triangles[i], 3, at, reach))
 			s->meets.triangle[i] |= RB_INPUT_MEETS;
 	for (uint32_t i = 0; i < plc->nsegments; i++)
-		if ((all || s->meets.segment[i] != 0) && is_in_box(s, plc->segments[i], 2, at, reach))
+		if ((all || s->meets.segment[i] != 0) &&
+			is_near_snap_input(s, plc->segments[i], 2, at, reach))
 			s->meets.segment[i] |= RB_INPUT_MEETS;
 }
 
@@ -493,7 +499,8 @@ rb_resplit_raise(rb_resplit *s, const rb_flaw *flaw)
 	for (int i = 0; i < 4; i++)
 	{
 		/* First those that met others, and first those near the flaw */
-		mark_near(s, flaw->at, i < 2 ? ldexp(1, s->step + REACH_BITS) : INFINITY, i % 2 == 1);
+		mark_snap_inputs_near(s, flaw->at, i < 2 ? ldexp(1, s->step + REACH_BITS) : INFINITY,
+							  i % 2 == 1);
 		if (raise_levels(s, s->most))
 			return true;
 	}
@@ -540,11 +547,11 @@ split_and_raise(rb_resplit *s, const rb_backend *backend, rb_welded *welded, rb_
 
 	if (first)
 	{
-		RB_TRY(begin_split(s, welded));
-		RB_TRY(
-			allocate_zeros(s->ctx, &pieces->triangle_of, welded->plc.ntriangles, sizeof(uint32_t)));
-		RB_TRY(
-			allocate_zeros(s->ctx, &pieces->segment_of, welded->plc.nsegments, sizeof(uint32_t)));
+		RB_TRY(begin_snap_levels(s, welded));
+		RB_TRY(allocate_snap_zeros(s->ctx, &pieces->triangle_of, welded->plc.ntriangles,
+								   sizeof(uint32_t)));
+		RB_TRY(allocate_snap_zeros(s->ctx, &pieces->segment_of, welded->plc.nsegments,
+								   sizeof(uint32_t)));
 		for (uint32_t i = 0; i < welded->plc.ntriangles; i++)
 			pieces->triangle_of[i] = i;
 		for (uint32_t i = 0; i < welded->plc.nsegments; i++)
@@ -556,7 +563,7 @@ split_and_raise(rb_resplit *s, const rb_backend *backend, rb_welded *welded, rb_
 	{
 		if (raised)
 		{
-			RB_TRY(move_points(s));
+			RB_TRY(move_points_to_snap_grids(s));
 			RB_TRY(write_moved(s, welded, pieces));
 			npoints = welded->plc.npoints;
 			done->dropped = 0;
@@ -585,7 +592,7 @@ rb_resplit_run(rb_context *ctx, const rb_backend *backend, rb_resplit **split, r
 
 	memset(done, 0, sizeof *done);
 	if (*split == NULL)
-		status = allocate_zeros(ctx, split, 1, sizeof **split);
+		status = allocate_snap_zeros(ctx, split, 1, sizeof **split);
 	if (status != RB_OK)
 		return status;
 	(*split)->ctx = ctx;

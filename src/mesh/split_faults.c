@@ -47,19 +47,20 @@ free_corner_sets(rb_memory *memory, corner_sets *c)
 
 /* Returns the region of a tetrahedron; all have region 1 if the mesh has no regions. */
 static int64_t
-region_of_tet(const rb_mesh_rows *rows, uint32_t tet)
+region_of_tet_at_fault(const rb_mesh_rows *rows, uint32_t tet)
 {
 	return rows->region != NULL ? rows->region[tet] : 1;
 }
 
 /* Returns true if a face has the same region on both sides. */
 static bool
-is_fault(const corner_sets *c, uint32_t face)
+is_face_on_fault(const corner_sets *c, uint32_t face)
 {
 	const uint32_t *side = c->sides[face];
 
 	return side[0] != RB_NONE && side[1] != RB_NONE &&
-		   region_of_tet(c->rows, side[0] / 4) == region_of_tet(c->rows, side[1] / 4);
+		   region_of_tet_at_fault(c->rows, side[0] / 4) ==
+			   region_of_tet_at_fault(c->rows, side[1] / 4);
 }
 
 /* Finds the faces and vertices on faults. */
@@ -78,7 +79,7 @@ find_faults(rb_context *ctx, corner_sets *c)
 
 		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
 			return RB_STOPPED;
-		if (!is_fault(c, i))
+		if (!is_face_on_fault(c, i))
 			continue;
 		RB_TRY(rb_table_insert(ctx, &c->faults, v[0], v[1], v[2], i, NULL, NULL));
 		for (int k = 0; k < 3; k++)
@@ -204,7 +205,7 @@ copy_vertices(rb_context *ctx, const rb_mesh_rows *rows, rb_mesh_split *s)
 
 /* Sets face `to` to face i as the tetrahedron on one of its sides has it. */
 static void
-copy_face(const corner_sets *c, rb_mesh_split *s, uint32_t i, int side, uint32_t to)
+copy_face_of_fault_side(const corner_sets *c, rb_mesh_split *s, uint32_t i, int side, uint32_t to)
 {
 	const rb_mesh_rows *rows = c->rows;
 
@@ -235,10 +236,10 @@ copy_faces(rb_context *ctx, const corner_sets *c, rb_mesh_split *s)
 	s->nfaces = rows->nfaces;
 	for (uint32_t i = 0; i < rows->nfaces; i++)
 	{
-		copy_face(c, s, i, 0, i);
-		if (is_fault(c, i))
+		copy_face_of_fault_side(c, s, i, 0, i);
+		if (is_face_on_fault(c, i))
 		{
-			copy_face(c, s, i, 1, s->nfaces);
+			copy_face_of_fault_side(c, s, i, 1, s->nfaces);
 			for (int k = 0; k < 3; k++)
 				if (s->faces[s->nfaces][2 - k] != s->faces[i][k])
 				{

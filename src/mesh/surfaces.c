@@ -25,7 +25,7 @@ typedef struct open_tet
 
 /* Returns the region of a tetrahedron; all have region 1 if the mesh has no regions. */
 static int64_t
-region_of(const rb_mesh_rows *rows, uint32_t tet)
+region_of_surface_tet(const rb_mesh_rows *rows, uint32_t tet)
 {
 	return rows->region != NULL ? rows->region[tet] : 1;
 }
@@ -50,7 +50,7 @@ clear_inner_faces(rb_context *ctx, const rb_mesh_rows *rows, rb_table *table, ui
 								   4 * i + (uint32_t) f, &there, &fresh));
 			if (fresh || *there == RB_NONE)
 				continue;
-			if (region_of(rows, *there / 4) == region_of(rows, i))
+			if (region_of_surface_tet(rows, *there / 4) == region_of_surface_tet(rows, i))
 			{
 				bits[*there / 4] &= (uint8_t) ~(1u << *there % 4);
 				bits[i] &= (uint8_t) ~(1u << f);
@@ -110,7 +110,7 @@ list_faces(rb_context *ctx, const rb_mesh_rows *rows, const uint8_t *bits, open_
 
 	for (uint32_t i = 0; i < rows->ntets; i++)
 		if (bits[i] != 0)
-			open[nopen++] = (open_tet){region_of(rows, i), i, bits[i]};
+			open[nopen++] = (open_tet){region_of_surface_tet(rows, i), i, bits[i]};
 	RB_TRY(rb_sort(ctx, open, nopen, sizeof *open, by_region, NULL));
 	*n = 0;
 	for (uint32_t i = 0; i < nopen; i++)

@@ -28,7 +28,7 @@
 
 /* Makes room for a chunk of rows before row i, and returns RB_STOPPED if the call should stop. */
 static rb_status
-begin_row(rb_context *ctx, rb_buffer *to, uint32_t i)
+begin_text_row(rb_context *ctx, rb_buffer *to, uint32_t i)
 {
 	const uint64_t need = (uint64_t) CHUNK * ROW_ROOM;
 
@@ -80,7 +80,7 @@ shorten_exponent(char *text)
  * this has more than `most` characters, as many digits as fit.
  */
 static void
-append_real(rb_buffer *to, double x, int most, char after)
+append_real_as_text(rb_buffer *to, double x, int most, char after)
 {
 	char text[NUMBER_ROOM];
 	int digits = 15, n;
@@ -163,10 +163,10 @@ write_xdmf(rb_context *ctx, const rb_mesh_rows *rows, rb_file_groups *g, rb_buff
 				 rows->npoints);
 	for (uint32_t i = 0; i < rows->npoints; i++)
 	{
-		RB_TRY(begin_row(ctx, to, i));
+		RB_TRY(begin_text_row(ctx, to, i));
 		for (int j = 0; j < 3; j++)
-			append_real(to, rows->points[3 * (size_t) i + (size_t) j], XDMF_NUMBER,
-						j < 2 ? ' ' : '\n');
+			append_real_as_text(to, rows->points[3 * (size_t) i + (size_t) j], XDMF_NUMBER,
+								j < 2 ? ' ' : '\n');
 	}
 	RB_TRY(rb_file_reserve(ctx, to, SECTION_ROOM));
 	rb_file_text(to,
@@ -176,7 +176,7 @@ write_xdmf(rb_context *ctx, const rb_mesh_rows *rows, rb_file_groups *g, rb_buff
 				 g->corners == 4 ? "Tetrahedron" : "Triangle", g->n, g->corners, g->n, g->corners);
 	for (uint32_t i = 0; i < g->n; i++)
 	{
-		RB_TRY(begin_row(ctx, to, i));
+		RB_TRY(begin_text_row(ctx, to, i));
 		for (uint32_t c = 0; c < g->corners; c++)
 			append_number(to, g->corner[(size_t) g->corners * i + c],
 						  c + 1 < g->corners ? ' ' : '\n');
@@ -189,7 +189,7 @@ write_xdmf(rb_context *ctx, const rb_mesh_rows *rows, rb_file_groups *g, rb_buff
 				 g->word, g->n);
 	for (uint32_t i = 0; i < g->n; i++)
 	{
-		RB_TRY(begin_row(ctx, to, i));
+		RB_TRY(begin_text_row(ctx, to, i));
 		append_number(to, rb_file_group_tag(g, rb_file_group_of(g, i)), '\n');
 	}
 	RB_TRY(rb_file_reserve(ctx, to, SECTION_ROOM));
@@ -242,23 +242,23 @@ typedef struct abaqus_names
 
 /* Returns a letter of ASCII in upper case, in any locale. */
 static char
-upper_letter(char c)
+upper_abaqus_letter(char c)
 {
 	return c >= 'a' && c <= 'z' ? (char) (c - 'a' + 'A') : c;
 }
 
 /* Returns true if the character is a letter of ASCII. */
 static bool
-is_letter(char c)
+is_abaqus_letter(char c)
 {
-	return upper_letter(c) >= 'A' && upper_letter(c) <= 'Z';
+	return upper_abaqus_letter(c) >= 'A' && upper_abaqus_letter(c) <= 'Z';
 }
 
 /* Returns true if the names of sets in an Abaqus file may contain the character. */
 static bool
 is_name_character(char c)
 {
-	return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-';
+	return is_abaqus_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
 /* Returns true if a label is a name. */
@@ -270,7 +270,7 @@ is_abaqus_name(const char *label)
 	for (size_t i = 0; i < n; i++)
 		if (!is_name_character(label[i]))
 			return false;
-	return n > 0 && n <= ABAQUS_NAME && is_letter(label[0]);
+	return n > 0 && n <= ABAQUS_NAME && is_abaqus_letter(label[0]);
 }
 
 /* Orders the numbers of groups by their labels in upper case. */
@@ -280,9 +280,9 @@ by_upper_label(const void *a, const void *b, const void *arg)
 	const char *x = rb_file_group_label(arg, *(const uint32_t *) a);
 	const char *y = rb_file_group_label(arg, *(const uint32_t *) b);
 
-	while (*x != '\0' && upper_letter(*x) == upper_letter(*y))
+	while (*x != '\0' && upper_abaqus_letter(*x) == upper_abaqus_letter(*y))
 		x++, y++;
-	return (unsigned char) upper_letter(*x) - (unsigned char) upper_letter(*y);
+	return (unsigned char) upper_abaqus_letter(*x) - (unsigned char) upper_abaqus_letter(*y);
 }
 
 /* Determines whether the names of groups need a prefix. */
@@ -374,11 +374,11 @@ append_abaqus_tets(rb_context *ctx, const rb_mesh_rows *rows, const abaqus_names
 	rb_file_text(to, "*HEADING\nMesh of tetrahedra by redblue\n*NODE\n");
 	for (uint32_t i = 0; i < rows->npoints; i++)
 	{
-		RB_TRY(begin_row(ctx, to, i));
+		RB_TRY(begin_text_row(ctx, to, i));
 		append_number(to, (uint64_t) i + 1, ',');
 		for (int j = 0; j < 3; j++)
-			append_real(to, rows->points[3 * (size_t) i + (size_t) j], ABAQUS_NUMBER,
-						j < 2 ? ',' : '\n');
+			append_real_as_text(to, rows->points[3 * (size_t) i + (size_t) j], ABAQUS_NUMBER,
+								j < 2 ? ',' : '\n');
 	}
 	for (uint32_t k = 0; k < ngroups; k++)
 	{
@@ -389,7 +389,7 @@ append_abaqus_tets(rb_context *ctx, const rb_mesh_rows *rows, const abaqus_names
 		{
 			const uint32_t tet = members->member[i];
 
-			RB_TRY(begin_row(ctx, to, i - members->start[k]));
+			RB_TRY(begin_text_row(ctx, to, i - members->start[k]));
 			append_number(to, (uint64_t) tet + 1, ',');
 			for (int j = 0; j < 4; j++)
 				append_number(to, (uint64_t) rows->tets[tet][j] + 1, j < 3 ? ',' : '\n');
@@ -408,7 +408,7 @@ append_abaqus_nodes(rb_context *ctx, const rb_mesh_rows *rows, const abaqus_name
 	RB_TRY(begin_abaqus_set(ctx, to, names, k, "NSET, NSET"));
 	for (uint32_t i = members->start[k]; i < members->start[k + 1]; i++)
 	{
-		RB_TRY(begin_row(ctx, to, i - members->start[k]));
+		RB_TRY(begin_text_row(ctx, to, i - members->start[k]));
 		for (int j = 0; j < 3; j++)
 		{
 			const uint32_t v = rows->faces[members->member[i]][j];
@@ -448,7 +448,7 @@ append_abaqus_faces(rb_context *ctx, const rb_mesh_rows *rows, const abaqus_name
 		{
 			const uint32_t side = sides[members->member[i]][0];
 
-			RB_TRY(begin_row(ctx, to, i - members->start[k]));
+			RB_TRY(begin_text_row(ctx, to, i - members->start[k]));
 			if (side == RB_NONE)
 				continue;
 			if (!any)

@@ -114,7 +114,7 @@ typedef struct comparing
 
 /* Returns true if a stop was requested while volumes are compared; checks only at some elements. */
 static bool
-should_stop(const comparing *c, uint32_t i)
+should_stop_comparing_volumes(const comparing *c, uint32_t i)
 {
 	return (i & 0x3fff) == 0x3fff && rb_should_stop(c->ctx);
 }
@@ -224,7 +224,7 @@ add_key(const comparing *c, uint64_t *key, uint32_t segment, const uint32_t *pie
  * subsegments. A table entry is item << 1 | the edge ascends.
  */
 static rb_status
-record_edge(comparing *c, uint32_t item, uint32_t a, uint32_t b, uint32_t facet)
+record_patch_edge(comparing *c, uint32_t item, uint32_t a, uint32_t b, uint32_t facet)
 {
 	uint32_t *first;
 	bool fresh;
@@ -250,7 +250,7 @@ new_patch(comparing *c, uint32_t facet, uint32_t triangle)
 
 /* Gets the scaled corners of a triangle of the surface. */
 static void
-triangle_points(const comparing *c, uint32_t t, double p[3][3])
+get_patch_triangle_points(const comparing *c, uint32_t t, double p[3][3])
 {
 	for (int i = 0; i < 3; i++)
 		scaled_point(c, c->in->surface_points, c->in->triangles[t][i], p[i]);
@@ -258,12 +258,12 @@ triangle_points(const comparing *c, uint32_t t, double p[3][3])
 
 /* Adds the area and normal of a triangle to its patch. */
 static void
-add_triangle(comparing *c, uint32_t t)
+add_triangle_to_patch(comparing *c, uint32_t t)
 {
 	patch *to = &c->patches.at[c->triangle_patch[t]];
 	double p[3][3], n[3];
 
-	triangle_points(c, t, p);
+	get_patch_triangle_points(c, t, p);
 	rb_face_normal(p[0], p[1], p[2], n);
 	to->area += sqrt(rb_dot(n, n)) / 2;
 	for (int k = 0; k < 3; k++)
@@ -290,7 +290,7 @@ add_heights(comparing *c, uint32_t t)
 	patch *to = &c->patches.at[c->triangle_patch[t]];
 	double p[3][3];
 
-	triangle_points(c, t, p);
+	get_patch_triangle_points(c, t, p);
 	for (int i = 0; i < 3; i++)
 	{
 		const double h = height_of(c, to, p[i]);
@@ -316,7 +316,7 @@ make_patches(comparing *c, uint32_t facet, uint32_t from, uint32_t to)
 			const uint32_t a = in->triangles[t][i], b = in->triangles[t][(i + 1) % 3];
 
 			if (rb_table_get(&c->pieces, a, b, RB_NONE) == NULL)
-				RB_TRY(record_edge(c, t, a, b, facet));
+				RB_TRY(record_patch_edge(c, t, a, b, facet));
 		}
 	for (uint32_t t = from; t < to; t++)
 	{
@@ -330,7 +330,7 @@ make_patches(comparing *c, uint32_t facet, uint32_t from, uint32_t to)
 		}
 		c->triangle_patch[t] = c->triangle_patch[root];
 		c->triangle_turned[t] = turned;
-		add_triangle(c, t);
+		add_triangle_to_patch(c, t);
 	}
 	for (uint32_t t = from; t < to; t++)
 		add_heights(c, t);
@@ -355,9 +355,10 @@ insert_segment_edges(comparing *c, const uint32_t (*edges)[2], uint32_t n)
 	rb_table_empty(&c->pieces);
 	RB_TRY(rb_table_expect(c->ctx, &c->pieces, n));
 	for (uint32_t i = 0; i < n; i++)
-		RB_TRY(should_stop(c, i) ? RB_STOPPED
-								 : rb_table_insert(c->ctx, &c->pieces, edges[i][0], edges[i][1],
-												   RB_NONE, i, NULL, NULL));
+		RB_TRY(should_stop_comparing_volumes(c, i)
+				   ? RB_STOPPED
+				   : rb_table_insert(c->ctx, &c->pieces, edges[i][0], edges[i][1], RB_NONE, i, NULL,
+									 NULL));
 	return RB_OK;
 }
 
@@ -385,7 +386,7 @@ patches_of_surface(comparing *c)
 		while (t < in->ntriangles && in->facet_of[t] == f)
 			t++;
 		c->first_patch[f] = (uint32_t) c->patches.n;
-		RB_TRY(should_stop(c, f) ? RB_STOPPED : make_patches(c, f, from, t));
+		RB_TRY(should_stop_comparing_volumes(c, f) ? RB_STOPPED : make_patches(c, f, from, t));
 	}
 	c->first_patch[in->nfacets] = (uint32_t) c->patches.n;
 	return RB_OK;
@@ -427,14 +428,14 @@ match_several(comparing *c)
 		memset(keys[f], 0, sizeof *keys);
 		if (!is_facet_compared(c, in->face_facet[f]) || !has_several_patches(c, in->face_facet[f]))
 			continue;
-		if (should_stop(c, f))
+		if (should_stop_comparing_volumes(c, f))
 			status = RB_STOPPED;
 		for (int i = 0; i < 3 && status == RB_OK; i++)
 		{
 			const uint32_t a = in->faces[f][i], b = in->faces[f][(i + 1) % 3];
 
 			if (rb_table_get(&c->pieces, a, b, RB_NONE) == NULL)
-				status = record_edge(c, f, a, b, in->face_facet[f]);
+				status = record_patch_edge(c, f, a, b, in->face_facet[f]);
 		}
 	}
 	for (uint32_t f = 0; f < in->nfaces && status == RB_OK; f++)
@@ -488,7 +489,7 @@ patches_of_mesh(comparing *c)
 	{
 		const uint32_t facet = in->face_facet[f];
 
-		if (should_stop(c, f))
+		if (should_stop_comparing_volumes(c, f))
 			return RB_STOPPED;
 		c->face_patch[f] = RB_NONE;
 		status = rb_table_insert(c->ctx, &c->faces, in->faces[f][0], in->faces[f][1],
@@ -505,7 +506,7 @@ patches_of_mesh(comparing *c)
 
 /* Returns the distance by which the faces of a facet may be off its triangles, scaled; or 0. */
 static inline double
-tolerance_of(const comparing *c, uint32_t facet)
+tolerance_of_compared_facet(const comparing *c, uint32_t facet)
 {
 	return c->in->tolerance != NULL ? c->in->tolerance[facet] * c->scale : 0;
 }
@@ -522,7 +523,7 @@ check_patch_points(comparing *c)
 	{
 		patch *of;
 
-		if (should_stop(c, f))
+		if (should_stop_comparing_volumes(c, f))
 			return RB_STOPPED;
 		if (c->face_patch[f] == RB_NONE)
 			continue;
@@ -536,7 +537,7 @@ check_patch_points(comparing *c)
 				continue;
 			scaled_point(c, in->points, v, p);
 			h = height_of(c, of, p);
-			thick = fmax(of->high - of->low, tolerance_of(c, of->facet));
+			thick = fmax(of->high - of->low, tolerance_of_compared_facet(c, of->facet));
 			h = fmax(of->high - thick - h, h - of->low - thick);
 			if (h > of->far)
 			{
@@ -567,7 +568,7 @@ list_regions(comparing *c)
 	{
 		uint32_t at;
 
-		if (should_stop(c, t))
+		if (should_stop_comparing_volumes(c, t))
 			return RB_STOPPED;
 		if (t > 0 && in->region[t] == in->region[t - 1])
 			continue;
@@ -749,7 +750,7 @@ add_mesh_volumes(comparing *c)
 
 	for (uint32_t t = 0; t < in->ntets; t++)
 	{
-		if (should_stop(c, t))
+		if (should_stop_comparing_volumes(c, t))
 			return RB_STOPPED;
 		if (t == 0 || in->region[t] != in->region[t - 1])
 			inside = region_number(c, in->region[t]);
@@ -778,7 +779,7 @@ subtract_triangle(comparing *c, uint32_t number, uint32_t t, double sign)
 	r = &c->regions[number];
 	if (c->triangle_turned[t])
 		sign = -sign;
-	triangle_points(c, t, p);
+	get_patch_triangle_points(c, t, p);
 	add_determinant(&r->sum, -sign, p[0], p[1], p[2]);
 	scaled_point(c, c->in->surface_points, 0, o);
 	r->volume += sign * determinant_about(o, p[0], p[1], p[2]);
@@ -834,7 +835,7 @@ subtract_rims(comparing *c)
 		uint32_t from;
 		bool along;
 
-		if (should_stop(c, i))
+		if (should_stop_comparing_volumes(c, i))
 			return RB_STOPPED;
 		from = first_rim(c, segment);
 		if (from == c->rims.n || c->rims.at[from].segment != segment)
@@ -865,7 +866,7 @@ subtract_surface(comparing *c)
 	{
 		const patch *of = &c->patches.at[c->triangle_patch[t]];
 
-		if (should_stop(c, t))
+		if (should_stop_comparing_volumes(c, t))
 			return RB_STOPPED;
 		if (of->below == of->above)
 			continue;
@@ -890,7 +891,7 @@ add_limit(comparing *c, uint32_t number, uint32_t p)
 	 * Six times the area times a thickness: the height of bends that rounding explains or the
 	 * tolerance of the facet, plus the distance of points on both sides.
 	 */
-	thick = fmax(fmin(of->high - of->low, c->flat), tolerance_of(c, of->facet));
+	thick = fmax(fmin(of->high - of->low, c->flat), tolerance_of_compared_facet(c, of->facet));
 	r->limit += 6 * of->area * (thick + 2 * c->rounds);
 	if (r->worst == RB_NONE || fabs(of->won) > fabs(c->patches.at[r->worst].won))
 		r->worst = p;
@@ -974,7 +975,7 @@ allocate_patches(comparing *c)
 
 /* Frees the arrays of the comparison. */
 static void
-free_all(comparing *c)
+free_volume_comparison(comparing *c)
 {
 	rb_memory *memory = c->ctx->memory;
 
@@ -1020,7 +1021,7 @@ rb_volumes_compare(rb_context *ctx, const rb_volumes_input *in, rb_volumes_repor
 	if (in->ntets == 0 || in->ntriangles == 0)
 		return RB_OK;
 	status = compare_volumes(&c, report, arg);
-	free_all(&c);
+	free_volume_comparison(&c);
 	return status;
 }
 
@@ -1111,7 +1112,7 @@ rb_volumes_of_surface(const rb_volumes_surface *before, const rb_tets *tets, rb_
 
 /* Writes the first fault to the flaw and ends the comparison. */
 static rb_status
-take_first(void *arg, const rb_volumes_fault *fault)
+write_first_volume_fault(void *arg, const rb_volumes_fault *fault)
 {
 	rb_flaw *flaw = arg;
 
@@ -1129,7 +1130,7 @@ take_first(void *arg, const rb_volumes_fault *fault)
 rb_status
 rb_volumes_check(rb_context *ctx, const rb_volumes_input *in, rb_flaw *flaw)
 {
-	rb_status status = rb_volumes_compare(ctx, in, take_first, flaw);
+	rb_status status = rb_volumes_compare(ctx, in, write_first_volume_fault, flaw);
 
 	return status == RB_BAD_PLC ? rb_fail(ctx, RB_BAD_PLC, flaw->a, flaw->b, NULL) : status;
 }

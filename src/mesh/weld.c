@@ -48,14 +48,14 @@ row_of(const rb_set *set, uint32_t part)
 
 /* Returns the number of parts of an input set, 0 if the input is missing. */
 static inline uint32_t
-parts_of(const rb_set *set)
+parts_of_welded_set(const rb_set *set)
 {
 	return set != NULL ? set->nparts : 0;
 }
 
 /* Returns true if a stop was requested while rows are welded; checks only at some elements. */
 static inline bool
-should_stop(const welding *w, uint32_t i)
+should_stop_welding(const welding *w, uint32_t i)
 {
 	return rb_stop_due(w->ctx, i, RB_CHECK_INTERVAL);
 }
@@ -68,10 +68,10 @@ copy_corners_to_weld(welding *w, const rb_set *set, size_t n, double *to)
 {
 	const size_t width = set != NULL ? (size_t) rb_kind_width(set->kind) : 0;
 
-	for (uint32_t i = 0; i < parts_of(set); i++)
+	for (uint32_t i = 0; i < parts_of_welded_set(set); i++)
 	{
 		memcpy(to + 3 * n * i, set->coords + width * i, 3 * n * sizeof(double));
-		if (should_stop(w, i))
+		if (should_stop_welding(w, i))
 			return RB_STOPPED;
 	}
 	return RB_OK;
@@ -82,16 +82,16 @@ static rb_status
 gather_corners(welding *w)
 {
 	const rb_set *sets[3] = {w->in->facets, w->in->segments, w->in->points};
-	uint64_t n =
-		3 * (uint64_t) parts_of(sets[0]) + 2 * (uint64_t) parts_of(sets[1]) + parts_of(sets[2]);
+	uint64_t n = 3 * (uint64_t) parts_of_welded_set(sets[0]) +
+				 2 * (uint64_t) parts_of_welded_set(sets[1]) + parts_of_welded_set(sets[2]);
 
 	/* The largest indices are reserved. */
 
 	if (n > UINT32_MAX - 16)
 		return rb_fail(w->ctx, RB_TOO_MANY_OBJECTS, n, UINT32_MAX - 16, NULL);
 	w->ncorners = (uint32_t) n;
-	w->first_of_segments = 3 * parts_of(sets[0]);
-	w->first_of_points = w->first_of_segments + 2 * parts_of(sets[1]);
+	w->first_of_segments = 3 * parts_of_welded_set(sets[0]);
+	w->first_of_points = w->first_of_segments + 2 * parts_of_welded_set(sets[1]);
 	for (int i = 0; i < 3; i++)
 		if (sets[i] != NULL)
 			RB_TRY(rb_set_materialize(w->ctx, sets[i]));
@@ -103,7 +103,7 @@ gather_corners(welding *w)
 
 /* Sets the row and the input set of a point from its first corner. */
 static void
-set_origin(welding *w, uint32_t point, uint32_t corner)
+set_origin_of_welded_point(welding *w, uint32_t point, uint32_t corner)
 {
 	if (corner < w->first_of_segments)
 	{
@@ -134,7 +134,7 @@ number_corner_points(welding *w)
 	for (uint32_t i = 0; i < w->ncorners && status == RB_OK; i++)
 	{
 		n += first[i] == i;
-		if (should_stop(w, i))
+		if (should_stop_welding(w, i))
 			status = RB_STOPPED;
 	}
 	if (status == RB_OK)
@@ -149,7 +149,7 @@ number_corner_points(welding *w)
 		if (first[i] == i)
 		{
 			memmove(w->points + 3 * (size_t) n, w->points + 3 * (size_t) i, 3 * sizeof(double));
-			set_origin(w, n, i);
+			set_origin_of_welded_point(w, n, i);
 			first[i] = n++;
 		}
 		else
@@ -157,7 +157,7 @@ number_corner_points(welding *w)
 			w->to->same_points += i >= w->first_of_points;
 			first[i] = first[first[i]]; /* the first corner already has its point */
 		}
-		if (should_stop(w, i))
+		if (should_stop_welding(w, i))
 			return RB_STOPPED;
 	}
 	rb_shrink(w->ctx->memory, (void **) &w->points, 3 * (size_t) n * sizeof(double));
@@ -167,9 +167,9 @@ number_corner_points(welding *w)
 	return RB_OK;
 }
 
-/* Joins points that are nearer than the distance, and numbers the others again. */
+/* Numbers the points again after rb_weld_near has joined those nearer than the distance. */
 static rb_status
-join_near_points(welding *w)
+renumber_welded_points(welding *w)
 {
 	rb_plc *plc = &w->to->plc;
 	double *points = (double *) plc->points;
@@ -195,7 +195,7 @@ join_near_points(welding *w)
 
 		/* Numbers of points that stay are counted down from RB_NONE. */
 		*point = RB_NONE - 1 - (target >= RB_NONE - n ? target : to[target]);
-		if (should_stop(w, i))
+		if (should_stop_welding(w, i))
 			status = RB_STOPPED;
 	}
 	if (status == RB_OK)
@@ -206,7 +206,7 @@ join_near_points(welding *w)
 
 /* Returns the coordinates of point i of the welded PLC. */
 static inline const double *
-point_coords(const welding *w, uint32_t i)
+get_welded_point(const welding *w, uint32_t i)
 {
 	return w->to->plc.points + 3 * (size_t) i;
 }
@@ -215,13 +215,13 @@ point_coords(const welding *w, uint32_t i)
 
 /* Adds the segments of nonzero length, each once. */
 static rb_status
-add_segments(welding *w)
+add_welded_segments(welding *w)
 {
 	const rb_set *set = w->in->segments;
 	const uint32_t *corner = w->corners.first + w->first_of_segments;
 	uint32_t(*segments)[2] = NULL;
 
-	if (parts_of(set) == 0)
+	if (parts_of_welded_set(set) == 0)
 		return RB_OK;
 	RB_TRY(rb_table_expect(w->ctx, &w->segments, set->nparts));
 	RB_TRY(RB_ALLOCATE(w->ctx, segments, set->nparts));
@@ -232,7 +232,7 @@ add_segments(welding *w)
 		const uint32_t a = corner[2 * (size_t) i], b = corner[2 * (size_t) i + 1];
 		bool fresh;
 
-		if (should_stop(w, i))
+		if (should_stop_welding(w, i))
 			return RB_STOPPED;
 		if (a == b)
 		{
@@ -274,10 +274,10 @@ rb_weld_is_collinear(rb_exact_env *env, const double *points, const uint32_t *t)
 	return true;
 }
 
-/* Records the flaw of a facet's face, located midway between a and b. */
+/* Records the flaw of a facet that is to be welded, located midway between two of its points. */
 static rb_status
-bad_facet(welding *w, rb_flaw_kind kind, uint32_t row, uint32_t face, const double *a,
-		  const double *b)
+record_flaw_of_welded_facet(welding *w, rb_flaw_kind kind, uint32_t row, uint32_t face,
+							const double *a, const double *b)
 {
 	w->flaw->kind = kind;
 	w->flaw->a = row;
@@ -308,7 +308,7 @@ rb_weld_find_plane(rb_exact_env *env, const double *points, const uint32_t (*t)[
  * Completes the last facet, whose triangles start at `first`: finds its plane and checks its edges.
  */
 static rb_status
-finish_facet(welding *w, uint32_t first)
+finish_welded_facet(welding *w, uint32_t first)
 {
 	const uint32_t(*t)[3] = w->to->plc.triangles + first;
 	const uint32_t m = w->to->plc.ntriangles - first;
@@ -331,10 +331,11 @@ finish_facet(welding *w, uint32_t first)
 		const uint32_t from = (uint32_t) (w->edges[i] >> 32), to = (uint32_t) w->edges[i];
 
 		if (i > 0 && w->edges[i] == w->edges[i - 1])
-			return bad_facet(w, RB_FLAW_FACET_FOLDED, w->to->facet_row[w->to->plc.nfacets - 1],
-							 w->to->facet_face[w->to->plc.nfacets - 1], point_coords(w, from),
-							 point_coords(w, to));
-		if (should_stop(w, (uint32_t) i))
+			return record_flaw_of_welded_facet(w, RB_FLAW_FACET_FOLDED,
+											   w->to->facet_row[w->to->plc.nfacets - 1],
+											   w->to->facet_face[w->to->plc.nfacets - 1],
+											   get_welded_point(w, from), get_welded_point(w, to));
+		if (should_stop_welding(w, (uint32_t) i))
 			return RB_STOPPED;
 	}
 	return RB_OK;
@@ -342,7 +343,7 @@ finish_facet(welding *w, uint32_t first)
 
 /* Allocates the arrays of triangles and facets. */
 static rb_status
-reserve_facets(welding *w)
+reserve_welded_facets(welding *w)
 {
 	const size_t n = w->in->facets->nparts;
 	rb_plc *plc = &w->to->plc;
@@ -406,7 +407,7 @@ drop_same_facet(welding *w, uint32_t first)
 
 /* Adds the triangles of all facets to the PLC. */
 static rb_status
-add_facets(welding *w)
+add_welded_facets(welding *w)
 {
 	const rb_set *set = w->in->facets;
 	rb_plc *plc = &w->to->plc;
@@ -415,9 +416,9 @@ add_facets(welding *w)
 	uint32_t face = 0;
 	rb_status status;
 
-	if (parts_of(set) == 0)
+	if (parts_of_welded_set(set) == 0)
 		return RB_OK;
-	status = reserve_facets(w);
+	status = reserve_welded_facets(w);
 	triangles = (uint32_t(*)[3]) plc->triangles;
 	facet_of = (uint32_t *) plc->facet_of;
 	for (uint32_t i = 0; i < set->nparts && status == RB_OK;)
@@ -440,9 +441,10 @@ add_facets(welding *w)
 			else if (w->in->skip_flat || w->in->distance > 0)
 				w->to->no_area++;
 			else
-				return bad_facet(w, RB_FLAW_FACET_AREA, row, face, point_coords(w, t[0]),
-								 point_coords(w, t[0]));
-			if (should_stop(w, i))
+				return record_flaw_of_welded_facet(w, RB_FLAW_FACET_AREA, row, face,
+												   get_welded_point(w, t[0]),
+												   get_welded_point(w, t[0]));
+			if (should_stop_welding(w, i))
 				return RB_STOPPED;
 			i++;
 		} while (i < set->nparts && set->face_of != NULL && set->face_of[i] == face &&
@@ -453,7 +455,7 @@ add_facets(welding *w)
 			continue;
 		w->to->facet_row[plc->nfacets] = row;
 		w->to->facet_face[plc->nfacets++] = face;
-		status = finish_facet(w, first);
+		status = finish_welded_facet(w, first);
 	}
 	if (status == RB_OK)
 	{
@@ -491,9 +493,9 @@ weld_rows(welding *w)
 		return RB_STOPPED;
 	RB_TRY(gather_corners(w));
 	RB_TRY(number_corner_points(w));
-	RB_TRY(w->in->distance > 0 ? join_near_points(w) : RB_OK);
-	RB_TRY(add_segments(w));
-	RB_TRY(add_facets(w));
+	RB_TRY(w->in->distance > 0 ? renumber_welded_points(w) : RB_OK);
+	RB_TRY(add_welded_segments(w));
+	RB_TRY(add_welded_facets(w));
 	return copy_seeds(w);
 }
 
@@ -522,7 +524,7 @@ rb_weld(rb_context *ctx, const rb_weld_input *in, rb_welded *to, rb_flaw *flaw)
 
 /* Copies n elements into a new array, which has room for at least one. */
 static rb_status
-copy_array(rb_context *ctx, const void *from, uint32_t n, size_t element, void **to)
+copy_welded_array(rb_context *ctx, const void *from, uint32_t n, size_t element, void **to)
 {
 	RB_TRY(rb_array(ctx, to, (size_t) n + 1, element));
 	if (n > 0)
@@ -532,19 +534,21 @@ copy_array(rb_context *ctx, const void *from, uint32_t n, size_t element, void *
 
 /* Copies a PLC with the planes of its facets. */
 static rb_status
-copy_plc(rb_context *ctx, const rb_plc *plc, rb_welded *to)
+copy_welded_plc(rb_context *ctx, const rb_plc *plc, rb_welded *to)
 {
 	rb_exact_env env = {.filters = ctx->filters, .exact = true};
 	rb_plc *copy = &to->plc;
 
-	RB_TRY(copy_array(ctx, plc->points, plc->npoints, 3 * sizeof(double), (void **) &copy->points));
-	RB_TRY(copy_array(ctx, plc->triangles, plc->ntriangles, 3 * sizeof(uint32_t),
-					  (void **) &copy->triangles));
-	RB_TRY(copy_array(ctx, plc->facet_of, plc->ntriangles, sizeof(uint32_t),
-					  (void **) &copy->facet_of));
-	RB_TRY(copy_array(ctx, plc->segments, plc->nsegments, 2 * sizeof(uint32_t),
-					  (void **) &copy->segments));
-	RB_TRY(copy_array(ctx, plc->seeds, plc->nseeds, sizeof(rb_seed), (void **) &copy->seeds));
+	RB_TRY(copy_welded_array(ctx, plc->points, plc->npoints, 3 * sizeof(double),
+							 (void **) &copy->points));
+	RB_TRY(copy_welded_array(ctx, plc->triangles, plc->ntriangles, 3 * sizeof(uint32_t),
+							 (void **) &copy->triangles));
+	RB_TRY(copy_welded_array(ctx, plc->facet_of, plc->ntriangles, sizeof(uint32_t),
+							 (void **) &copy->facet_of));
+	RB_TRY(copy_welded_array(ctx, plc->segments, plc->nsegments, 2 * sizeof(uint32_t),
+							 (void **) &copy->segments));
+	RB_TRY(
+		copy_welded_array(ctx, plc->seeds, plc->nseeds, sizeof(rb_seed), (void **) &copy->seeds));
 	copy->npoints = plc->npoints;
 	copy->ntriangles = plc->ntriangles;
 	copy->nfacets = to->npolygons = plc->nfacets;
@@ -577,7 +581,7 @@ rb_weld_plc(rb_context *ctx, const rb_plc *plc, rb_welded *to)
 	rb_status status;
 
 	memset(to, 0, sizeof *to);
-	status = copy_plc(ctx, plc, to);
+	status = copy_welded_plc(ctx, plc, to);
 	if (status != RB_OK)
 		rb_welded_free(ctx->memory, to);
 	return status;

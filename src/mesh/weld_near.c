@@ -34,14 +34,14 @@ typedef struct near_points
 
 /* Returns the coordinates of one of the points to be welded to near ones. */
 static inline const double *
-point_at(const near_points *s, uint32_t i)
+get_point_to_weld_near(const near_points *s, uint32_t i)
 {
 	return s->points + 3 * (size_t) i;
 }
 
 /* Returns the rounded squared distance of two points, as a filter for the exact one. */
 static double
-distance2_between(const double *p, const double *q)
+distance2_of_near_points(const double *p, const double *q)
 {
 	const double x = p[0] - q[0], y = p[1] - q[1], z = p[2] - q[2];
 
@@ -50,7 +50,7 @@ distance2_between(const double *p, const double *q)
 
 /* Computes the exact squared distance of two points. */
 static void
-exact_distance2(const double *p, const double *q, rb_number *sum)
+exact_distance2_of_near_points(const double *p, const double *q, rb_number *sum)
 {
 	rb_number d[3];
 
@@ -61,9 +61,9 @@ exact_distance2(const double *p, const double *q, rb_number *sum)
 
 /* Returns true if two points are at most `times` a distance apart. */
 static bool
-are_within(const double *p, const double *q, double distance, int times)
+are_points_near_enough_to_weld(const double *p, const double *q, double distance, int times)
 {
-	const double d2 = distance2_between(p, q), limit = distance * distance * (times * times);
+	const double d2 = distance2_of_near_points(p, q), limit = distance * distance * (times * times);
 	rb_number exact, length, scale, square, scaled;
 
 	if (limit >= 0x1p-900 && limit <= 0x1p900)
@@ -73,7 +73,7 @@ are_within(const double *p, const double *q, double distance, int times)
 		if (d2 > limit * (1 + RB_SLACK))
 			return false;
 	}
-	exact_distance2(p, q, &exact);
+	exact_distance2_of_near_points(p, q, &exact);
 	rb_number_of(&length, distance);
 	rb_number_mul(&square, &length, &length);
 	rb_number_of(&scale, times * times);
@@ -87,8 +87,8 @@ is_nearer(const double *p, const double *a, const double *b)
 {
 	rb_number to_a, to_b;
 
-	exact_distance2(p, a, &to_a);
-	exact_distance2(p, b, &to_b);
+	exact_distance2_of_near_points(p, a, &to_a);
+	exact_distance2_of_near_points(p, b, &to_b);
 	return rb_number_compare(&to_a, &to_b) < 0;
 }
 
@@ -96,7 +96,7 @@ is_nearer(const double *p, const double *a, const double *b)
 
 /* Records the pairs that are within the distance. */
 static rb_status
-take_candidates(void *user, const rb_pair *pairs, size_t n)
+record_near_pairs(void *user, const rb_pair *pairs, size_t n)
 {
 	near_points *s = user;
 
@@ -106,7 +106,8 @@ take_candidates(void *user, const rb_pair *pairs, size_t n)
 
 		if (i % 1024 == 1023 && rb_should_stop(s->ctx))
 			return RB_STOPPED;
-		if (!are_within(point_at(s, a), point_at(s, b), s->distance, 1))
+		if (!are_points_near_enough_to_weld(get_point_to_weld_near(s, a),
+											get_point_to_weld_near(s, b), s->distance, 1))
 			continue;
 		RB_TRY(rb_vec_append(s->ctx, &s->ends, a));
 		RB_TRY(rb_vec_append(s->ctx, &s->ends, b));
@@ -116,10 +117,10 @@ take_candidates(void *user, const rb_pair *pairs, size_t n)
 
 /* Finds the pairs by a join of boxes. */
 static rb_status
-find_pairs(near_points *s)
+find_near_pairs(near_points *s)
 {
 	const double half = nextafter(s->distance / 2, INFINITY);
-	const rb_sink sink = {.put = take_candidates, .user = s};
+	const rb_sink sink = {.put = record_near_pairs, .user = s};
 	double *boxes = NULL;
 	const int threads = s->ctx->threads;
 	rb_status status;
@@ -130,7 +131,7 @@ find_pairs(near_points *s)
 	for (uint32_t i = 0; i < s->n; i++)
 		for (int k = 0; k < 3; k++)
 		{
-			const double x = point_at(s, i)[k];
+			const double x = get_point_to_weld_near(s, i)[k];
 
 			boxes[6 * (size_t) i + k] = fmax(nextafter(x - half, -INFINITY), -DBL_MAX);
 			boxes[6 * (size_t) i + 3 + k] = fmin(nextafter(x + half, INFINITY), DBL_MAX);
@@ -180,7 +181,8 @@ group_points(near_points *s, rb_near_report *report)
 		if (rb_stop_due(s->ctx, i, RB_CHECK_INTERVAL))
 			return RB_STOPPED;
 		if (root == i || s->wide[root] ||
-			are_within(point_at(s, i), point_at(s, root), s->distance, 2))
+			are_points_near_enough_to_weld(get_point_to_weld_near(s, i),
+										   get_point_to_weld_near(s, root), s->distance, 2))
 			continue;
 		s->wide[root] = true;
 		report->split++;
@@ -202,8 +204,12 @@ nearest_kept(const near_points *s, uint32_t i)
 
 		if (!s->kept[other])
 			continue;
-		if (best == i || is_nearer(point_at(s, i), point_at(s, other), point_at(s, best)) ||
-			(other < best && !is_nearer(point_at(s, i), point_at(s, best), point_at(s, other))))
+		if (best == i ||
+			is_nearer(get_point_to_weld_near(s, i), get_point_to_weld_near(s, other),
+					  get_point_to_weld_near(s, best)) ||
+			(other < best &&
+			 !is_nearer(get_point_to_weld_near(s, i), get_point_to_weld_near(s, best),
+						get_point_to_weld_near(s, other))))
 			best = other;
 	}
 	return best;
@@ -231,11 +237,11 @@ keep_points(near_points *s)
 
 /* Finds what each point becomes. */
 static rb_status
-find_targets(near_points *s, uint32_t *to, rb_near_report *report)
+find_targets_of_near_points(near_points *s, uint32_t *to, rb_near_report *report)
 {
 	double farthest2 = 0;
 
-	RB_TRY(find_pairs(s));
+	RB_TRY(find_near_pairs(s));
 	RB_TRY(group_points(s, report));
 	RB_TRY(report->split > 0 ? keep_points(s) : RB_OK);
 	for (uint32_t i = 0; i < s->n; i++)
@@ -248,7 +254,8 @@ find_targets(near_points *s, uint32_t *to, rb_near_report *report)
 		if (to[i] == i)
 			continue;
 		report->moved++;
-		farthest2 = fmax(farthest2, distance2_between(point_at(s, i), point_at(s, to[i])));
+		farthest2 = fmax(farthest2, distance2_of_near_points(get_point_to_weld_near(s, i),
+															 get_point_to_weld_near(s, to[i])));
 	}
 	report->move = sqrt(farthest2);
 	return RB_OK;
@@ -262,7 +269,7 @@ rb_weld_near(rb_context *ctx, const double *points, uint32_t n, double distance,
 	rb_status status;
 
 	memset(report, 0, sizeof *report);
-	status = find_targets(&s, to, report);
+	status = find_targets_of_near_points(&s, to, report);
 	rb_vec_free(ctx->memory, &s.ends);
 	rb_buckets_free(ctx->memory, &s.near);
 	RB_FREE(ctx->memory, s.root);

@@ -29,21 +29,21 @@ typedef struct bending
 
 /* Returns true if a stop was requested while bends are sought; checks only at some elements. */
 static bool
-should_stop_at(const bending *b, uint32_t i)
+should_stop_finding_bends(const bending *b, uint32_t i)
 {
 	return (i & 0x3fff) == 0x3fff && rb_should_stop(b->r->ctx);
 }
 
 /* Returns the coordinates of a vertex of the mesh to be refined. */
 static const double *
-get_mesh_point(const bending *b, uint32_t v)
+get_point_at_bend(const bending *b, uint32_t v)
 {
 	return b->tets->points + 3 * (size_t) v;
 }
 
 /* Returns the corner of a face that is not on its edge ab. */
 static uint32_t
-apex_of(const uint32_t *face, uint32_t a, uint32_t b)
+apex_of_bent_face(const uint32_t *face, uint32_t a, uint32_t b)
 {
 	return face[0] != a && face[0] != b   ? face[0]
 		   : face[1] != a && face[1] != b ? face[1]
@@ -52,22 +52,24 @@ apex_of(const uint32_t *face, uint32_t a, uint32_t b)
 
 /* Inserts all edges on segments into a table. */
 static rb_status
-list_pieces(bending *b)
+list_segment_edges_for_bends(bending *b)
 {
 	const rb_tets *tets = b->tets;
 
 	RB_TRY(rb_table_expect(b->r->ctx, &b->pieces, tets->nedges));
 	for (uint32_t e = 0; e < tets->nedges; e++)
-		RB_TRY(should_stop_at(b, e) ? RB_STOPPED
-									: rb_table_insert(b->r->ctx, &b->pieces, tets->edges[e][0],
-													  tets->edges[e][1], RB_NONE, 0, NULL, NULL));
+		RB_TRY(should_stop_finding_bends(b, e)
+				   ? RB_STOPPED
+				   : rb_table_insert(b->r->ctx, &b->pieces, tets->edges[e][0], tets->edges[e][1],
+									 RB_NONE, 0, NULL, NULL));
 	return RB_OK;
 }
 
 /* Calls `work` for each edge that two faces of one facet share. */
 static rb_status
-each_pair(bending *b, bool of_bent,
-		  void (*work)(bending *b, uint32_t a, uint32_t c, uint32_t face, uint32_t other))
+visit_face_pairs_at_bends(bending *b, bool of_bent,
+						  void (*work)(bending *b, uint32_t a, uint32_t c, uint32_t face,
+									   uint32_t other))
 {
 	const rb_tets *tets = b->tets;
 
@@ -76,7 +78,7 @@ each_pair(bending *b, bool of_bent,
 	{
 		const uint32_t facet = tets->face_facet[f];
 
-		if (should_stop_at(b, f))
+		if (should_stop_finding_bends(b, f))
 			return RB_STOPPED;
 		if (of_bent && !b->bent[facet])
 			continue;
@@ -101,9 +103,9 @@ each_pair(bending *b, bool of_bent,
 static bool
 is_edge_flat(const bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
 {
-	return rb_hull_is_flat(b->r, get_mesh_point(b, u), get_mesh_point(b, v),
-						   get_mesh_point(b, apex_of(b->tets->faces[face], u, v)),
-						   get_mesh_point(b, apex_of(b->tets->faces[other], u, v)));
+	return rb_hull_is_flat(b->r, get_point_at_bend(b, u), get_point_at_bend(b, v),
+						   get_point_at_bend(b, apex_of_bent_face(b->tets->faces[face], u, v)),
+						   get_point_at_bend(b, apex_of_bent_face(b->tets->faces[other], u, v)));
 }
 
 /* Marks the facet of two faces as bent if they are not coplanar; called for each pair of faces. */
@@ -137,7 +139,7 @@ number_parts(bending *b)
 	{
 		const uint32_t facet = tets->face_facet[f], root = rb_find_root(b->root, f);
 
-		if (should_stop_at(b, f))
+		if (should_stop_finding_bends(b, f))
 			return RB_STOPPED;
 		b->facet[f] = facet;
 		if (!b->bent[facet])
@@ -200,15 +202,15 @@ rb_refining_bends(rb_refining *r, rb_tets *tets)
 	if (status == RB_OK)
 	{
 		memset(b.bent, 0, (size_t) r->nfacets + 1);
-		status = list_pieces(&b);
+		status = list_segment_edges_for_bends(&b);
 	}
 	if (status == RB_OK)
-		status = each_pair(&b, false, note_bend);
+		status = visit_face_pairs_at_bends(&b, false, note_bend);
 	if (status == RB_OK && memchr(b.bent, 1, r->nfacets) != NULL)
 	{
 		status = allocate_bends(&b);
 		if (status == RB_OK)
-			status = each_pair(&b, true, unite_faces);
+			status = visit_face_pairs_at_bends(&b, true, unite_faces);
 		if (status == RB_OK)
 			status = number_parts(&b);
 		if (status == RB_OK)

@@ -45,7 +45,7 @@ is_listed(const cell_list *l, uint32_t cell)
 
 /* Fails if the PLC has reached the maximum number of triangles or segments. */
 static rb_status
-check_count(const cell_list *l, uint64_t n)
+check_cells_plc_count(const cell_list *l, uint64_t n)
 {
 	return n >= MAX_COUNT ? rb_fail(l->r->ctx, RB_TOO_MANY_OBJECTS, n, MAX_COUNT, NULL) : RB_OK;
 }
@@ -89,7 +89,7 @@ add_constrained_face(const cell_list *l, const uint32_t *v, uint32_t facet)
 			stack[n++][2] = c;
 			continue;
 		}
-		RB_TRY(check_count(l, to));
+		RB_TRY(check_cells_plc_count(l, to));
 		RB_TRY(RB_GROW(ctx, p->triangles, p->triangles_cap, (size_t) to + 1));
 		RB_TRY(RB_GROW(ctx, p->facet_of, p->facet_of_cap, (size_t) to + 1));
 		memcpy(p->triangles[to], w, sizeof w);
@@ -197,7 +197,7 @@ add_subsegment(const cell_list *l, uint32_t a, uint32_t b, rb_entry64 entry)
 	RB_TRY(rb_table_insert(ctx, &p->pieces, a, b, RB_NONE, n, NULL, &fresh));
 	if (!fresh)
 		return RB_OK;
-	RB_TRY(check_count(l, n));
+	RB_TRY(check_cells_plc_count(l, n));
 	RB_TRY(RB_GROW(ctx, p->segments, p->segments_cap, (size_t) n + 1));
 	RB_TRY(RB_GROW(ctx, p->entries, p->entries_cap, (size_t) n + 1));
 	p->entries[n] = entry;

@@ -139,7 +139,7 @@ rb_exchange_star(rb_exchange *x, uint32_t vertex)
  * face lies between two of them, or if there are too many faces.
  */
 static bool
-list_rim(rb_exchange *x)
+list_exchange_rim(rb_exchange *x)
 {
 	const rb_cells *m = &x->r->mesh;
 
@@ -180,7 +180,7 @@ list_rim(rb_exchange *x)
 
 /* Returns 1 if two faces are the same and run in the same direction, -1 if opposite, otherwise 0. */
 static int
-compare_faces(const uint32_t *a, const uint32_t *b)
+compare_exchange_faces(const uint32_t *a, const uint32_t *b)
 {
 	for (int i = 0; i < 3; i++)
 		if (a[0] == b[i])
@@ -206,7 +206,7 @@ set_new_face(const rb_exchange *x, uint32_t face, uint32_t *v)
  * one has no match, or if a face of the rim has none.
  */
 static bool
-match_faces(rb_exchange *x)
+match_exchange_faces(rb_exchange *x)
 {
 	for (uint32_t face = 0; face < 4 * x->ntets; face++)
 		x->mates[face >> 2][face & 3] = RB_NOWHERE;
@@ -219,7 +219,7 @@ match_faces(rb_exchange *x)
 			continue;
 		set_new_face(x, face, v);
 		for (uint32_t i = 0; i < x->nrim && *mate == RB_NOWHERE; i++)
-			if (!x->rim[i].matched && compare_faces(v, x->rim[i].v) == 1)
+			if (!x->rim[i].matched && compare_exchange_faces(v, x->rim[i].v) == 1)
 			{
 				x->rim[i].matched = true;
 				*mate = ON_RIM | i;
@@ -229,7 +229,7 @@ match_faces(rb_exchange *x)
 			if (x->mates[other >> 2][other & 3] != RB_NOWHERE)
 				continue;
 			set_new_face(x, other, w);
-			if (compare_faces(v, w) == -1)
+			if (compare_exchange_faces(v, w) == -1)
 			{
 				x->mates[other >> 2][other & 3] = face;
 				*mate = other;
@@ -315,7 +315,7 @@ mark_segments(const rb_exchange *x, rb_cell *c)
 
 /* Writes new cell i to its slot and links it. `bits` are set if it is bad. */
 static void
-write_cell(rb_exchange *x, uint32_t i, uint32_t region, uint32_t bits)
+write_exchange_cell(rb_exchange *x, uint32_t i, uint32_t region, uint32_t bits)
 {
 	rb_cells *m = &x->r->mesh;
 	rb_cell *c = &m->cells[x->slots[i]];
@@ -352,7 +352,7 @@ rb_exchange_cells(rb_exchange *x, bool *done)
 	const uint32_t region = m->cells[x->old[0]].region;
 	uint32_t left = 0;
 
-	*done = list_rim(x) && match_faces(x) && keep_parts(x);
+	*done = list_exchange_rim(x) && match_exchange_faces(x) && keep_parts(x);
 	if (!*done)
 		return RB_OK;
 	RB_TRY(select_slots(x));
@@ -364,7 +364,7 @@ rb_exchange_cells(rb_exchange *x, bool *done)
 		left = (bits & RB_CELL_LEFT) != 0 ? bits & (RB_CELL_LEFT | RB_CELL_REASON) : 0;
 	}
 	for (uint32_t i = 0; i < x->ntets; i++)
-		write_cell(x, i, region, left);
+		write_exchange_cell(x, i, region, left);
 	for (uint32_t i = x->ntets; i < x->nold; i++)
 	{
 		m->cells[x->old[i]].v[0] = RB_DEAD;

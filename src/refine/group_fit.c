@@ -6,11 +6,11 @@
  * point changes a constrained Delaunay tetrahedralization in no other way. The PLC is only an
  * excerpt of the mesh, so its tetrahedra are not trusted but checked:
  *
- *	find_new	tetrahedra with a new corner, and the cavity boundary: their faces without one
- *	find_inserted	those inside the mesh, as determined at the cavity boundary
- *	find_old	cells to remove: all from the new points to the cavity boundary
- *	pair_cells	the cavity boundary encloses them, and the Delaunay condition holds across it
- *	fill_facets	new constrained faces cover the area of the removed ones
+ *	find_new			tetrahedra with a new corner, and the cavity boundary: their faces without one
+ *	find_inserted		those inside the mesh, as determined at the cavity boundary
+ *	find_old			cells to remove: all from the new points to the cavity boundary
+ *	pair_cells			the cavity boundary encloses them, and the Delaunay condition holds across it
+ *	check_fit_of_facets	new constrained faces cover the area of the removed ones
  *
  * New cells are built first; then they are linked with each other and with the remaining cells. A
  * new cell that still lacks a neighbor is on the boundary and gets a ghost there. Ghosts are linked
@@ -52,7 +52,7 @@ face_numbers(const rb_joint *t, uint32_t cell, uint32_t k, uint32_t *number)
 
 /* Returns true if a face of a tetrahedron has these corners in the same cyclic order. */
 static bool
-same_side(const rb_joint *t, uint32_t face, const uint32_t *number)
+has_fitted_face_corners(const rb_joint *t, uint32_t face, const uint32_t *number)
 {
 	const uint32_t *v = t->tets.tets[face >> 2];
 	uint32_t i;
@@ -65,7 +65,7 @@ same_side(const rb_joint *t, uint32_t face, const uint32_t *number)
 
 /* Returns a face of a tetrahedron as seen from its other side, or RB_NONE on the hull. */
 static uint32_t
-face_beyond(const rb_joint *t, uint32_t face)
+fitted_face_beyond(const rb_joint *t, uint32_t face)
 {
 	uint32_t tet = face >> 2, beyond = t->tets.neighbours[4 * (size_t) tet + (face & 3)], k;
 
@@ -79,7 +79,7 @@ face_beyond(const rb_joint *t, uint32_t face)
 
 /* Returns a pointer to the facet that a face is on, or NULL if it is on none. */
 static const uint32_t *
-facet_of_face(const rb_joint *t, uint32_t face)
+facet_of_fitted_face(const rb_joint *t, uint32_t face)
 {
 	const uint32_t *v = t->tets.tets[face >> 2];
 
@@ -155,7 +155,7 @@ cells_at(const rb_joint *t, uint32_t face, uint32_t *in, uint32_t *out)
 		return false;
 	other = t->r->mesh.cells[*known >> 2].n[*known & 3];
 	face_numbers(t, *known >> 2, *known & 3, number);
-	*in = same_side(t, face, number) ? *known : other;
+	*in = has_fitted_face_corners(t, face, number) ? *known : other;
 	*out = *in == other ? *known : other;
 	return true;
 }
@@ -165,11 +165,11 @@ cells_at(const rb_joint *t, uint32_t face, uint32_t *in, uint32_t *out)
  * OUTSIDE, NOTHING or FOREIGN.
  */
 static uint32_t
-region_at(const rb_joint *t, uint32_t face)
+region_of_fitted_tet(const rb_joint *t, uint32_t face)
 {
 	const rb_cells *m = &t->r->mesh;
-	bool wall = facet_of_face(t, face) != NULL;
-	uint32_t in, out, other = face_beyond(t, face);
+	bool wall = facet_of_fitted_face(t, face) != NULL;
+	uint32_t in, out, other = fitted_face_beyond(t, face);
 
 	if (!on_rim(t, face))
 		return !wall && other == RB_NONE ? FOREIGN : NOTHING;
@@ -214,7 +214,7 @@ find_inserted(rb_joint *t, bool *fits)
 				return RB_STOPPED;
 			for (uint32_t k = 0; k < 4; k++)
 			{
-				uint32_t face = t->fresh.at[next] << 2 | k, says = region_at(t, face);
+				uint32_t face = t->fresh.at[next] << 2 | k, says = region_of_fitted_tet(t, face);
 				uint32_t beyond = t->tets.neighbours[4 * (size_t) t->fresh.at[next] + k];
 
 				foreign = foreign || says == FOREIGN;
@@ -225,7 +225,7 @@ find_inserted(rb_joint *t, bool *fits)
 					region = says;
 				}
 				if (beyond == RB_NONE || t->place[beyond] != RB_TET_NEW ||
-					facet_of_face(t, face) != NULL)
+					facet_of_fitted_face(t, face) != NULL)
 					continue;
 				t->place[beyond] = RB_TET_SEEN;
 				RB_TRY(rb_vec_append(t->r->ctx, &t->fresh, beyond));
@@ -294,11 +294,11 @@ static bool
 goes_beyond(const rb_joint *t, uint32_t cell, uint32_t k, uint32_t face, bool *fits)
 {
 	const rb_cells *m = &t->r->mesh;
-	uint32_t number[3], other = face_beyond(t, face);
+	uint32_t number[3], other = fitted_face_beyond(t, face);
 	bool ghost = rb_cell_ghost(&m->cells[m->cells[cell].n[k] >> 2]);
 
 	face_numbers(t, cell, k, number);
-	if (!same_side(t, face, number))
+	if (!has_fitted_face_corners(t, face, number))
 	{
 		uint32_t swap = other;
 
@@ -313,7 +313,7 @@ goes_beyond(const rb_joint *t, uint32_t cell, uint32_t k, uint32_t face, bool *f
 	}
 	if (!ghost)
 		return other != RB_NONE && t->place[other >> 2] != RB_TET_UNKNOWN;
-	return t->place[face >> 2] != RB_TET_FRESH || facet_of_face(t, face) == NULL ||
+	return t->place[face >> 2] != RB_TET_FRESH || facet_of_fitted_face(t, face) == NULL ||
 		   (other != RB_NONE && t->place[other >> 2] == RB_TET_FRESH);
 }
 
@@ -405,8 +405,8 @@ pair_cells(rb_joint *t, bool *fits)
 	for (size_t i = 0; i < t->fresh.n && *fits; i++)
 		for (uint32_t k = 0; k < 4 && *fits; k++)
 		{
-			uint32_t tet = t->fresh.at[i], face = tet << 2 | k, other = face_beyond(t, face), in,
-					 out;
+			uint32_t tet = t->fresh.at[i], face = tet << 2 | k, other = fitted_face_beyond(t, face),
+					 in, out;
 			const double *p[5];
 			uint32_t v[5];
 			int sign;
@@ -419,7 +419,7 @@ pair_cells(rb_joint *t, bool *fits)
 				(t->marks[out >> 2] & RB_GROUP_OLD) != 0)
 			{
 				/* The face will be on the boundary and get a ghost. */
-				*fits = facet_of_face(t, face) != NULL;
+				*fits = facet_of_fitted_face(t, face) != NULL;
 				continue;
 			}
 			/*
@@ -427,10 +427,10 @@ pair_cells(rb_joint *t, bool *fits)
 			 * triangulations of it.
 			 */
 			*fits = (t->marks[in >> 2] & RB_GROUP_OLD) != 0 &&
-					(facet_of_face(t, face) != NULL) ==
+					(facet_of_fitted_face(t, face) != NULL) ==
 						((m->cells[out >> 2].bits & RB_CELL_WALL(out & 3)) != 0);
 			RB_TRY(rb_vec_append(t->r->ctx, &t->pairs, (uint64_t) out << 32 | face));
-			if (facet_of_face(t, face) != NULL)
+			if (facet_of_fitted_face(t, face) != NULL)
 				continue;
 			*fits = *fits && !rb_cell_ghost(&m->cells[out >> 2]);
 			if (!*fits)
@@ -477,7 +477,7 @@ toggle_edges(rb_joint *t, const uint32_t *v, uint32_t facet)
 
 /* Checks for each facet that the new constrained faces cover the same area as the removed ones. */
 static rb_status
-fill_facets(rb_joint *t, bool *fits)
+check_fit_of_facets(rb_joint *t, bool *fits)
 {
 	const rb_cells *m = &t->r->mesh;
 
@@ -501,9 +501,10 @@ fill_facets(rb_joint *t, bool *fits)
 	for (size_t i = 0; i < t->fresh.n; i++)
 		for (uint32_t k = 0; k < 4; k++)
 		{
-			uint32_t tet = t->fresh.at[i], face = tet << 2 | k, other = face_beyond(t, face), v[3];
+			uint32_t tet = t->fresh.at[i], face = tet << 2 | k, other = fitted_face_beyond(t, face),
+					 v[3];
 			uint32_t in, out;
-			const uint32_t *facet = facet_of_face(t, face);
+			const uint32_t *facet = facet_of_fitted_face(t, face);
 			bool both = other != RB_NONE && t->place[other >> 2] == RB_TET_FRESH;
 
 			if (rb_should_stop(t->r->ctx))
@@ -578,7 +579,7 @@ check_exchange(rb_joint *t, bool *fits)
 	if (status == RB_OK && *fits)
 		status = pair_cells(t, fits);
 	if (status == RB_OK && *fits)
-		status = fill_facets(t, fits);
+		status = check_fit_of_facets(t, fits);
 	if (status == RB_OK && *fits)
 		status = keep_all(t, fits);
 	for (size_t i = 0; i < t->old.n; i++)
@@ -590,14 +591,14 @@ check_exchange(rb_joint *t, bool *fits)
 
 /* Returns the next cell slot: a free one, or a new one at the end. */
 static uint32_t
-take_slot(rb_refining *r)
+next_slot_of_fitted_cell(rb_refining *r)
 {
 	return r->nfree > 0 ? r->free[--r->nfree] : r->ncells++;
 }
 
 /* Makes a cell from a new tetrahedron. */
 static void
-make_cell(rb_joint *t, uint32_t tet)
+make_fitted_cell(rb_joint *t, uint32_t tet)
 {
 	rb_refining *r = t->r;
 	const uint32_t *v = t->tets.tets[tet];
@@ -608,7 +609,7 @@ make_cell(rb_joint *t, uint32_t tet)
 	c->region = t->region[tet];
 	for (uint32_t k = 0; k < 4; k++)
 	{
-		const uint32_t *facet = facet_of_face(t, tet << 2 | k);
+		const uint32_t *facet = facet_of_fitted_face(t, tet << 2 | k);
 
 		c->v[k] = rb_cells_plc_site(t->r, &t->cells, v[k]);
 		c->n[k] = RB_NOWHERE;
@@ -624,9 +625,9 @@ make_cell(rb_joint *t, uint32_t tet)
 
 /* Builds the ghost behind face k of a new cell on the boundary. */
 static void
-add_ghost(rb_refining *r, uint32_t cell, uint32_t k)
+add_fitted_ghost(rb_refining *r, uint32_t cell, uint32_t k)
 {
-	uint32_t place = take_slot(r);
+	uint32_t place = next_slot_of_fitted_cell(r);
 	rb_cell *c = &r->mesh.cells[cell];
 
 	rb_ghost_make(&r->mesh.cells[place], c, cell, k);
@@ -638,7 +639,7 @@ add_ghost(rb_refining *r, uint32_t cell, uint32_t k)
  * cells there.
  */
 static void
-link_ghost(rb_cells *m, uint32_t g)
+link_fitted_ghost(rb_cells *m, uint32_t g)
 {
 	for (uint32_t k = 1; k < 4; k++)
 	{
@@ -659,7 +660,7 @@ link_ghost(rb_cells *m, uint32_t g)
 
 /* Makes the vertices of the added points. */
 static void
-make_sites(rb_joint *t)
+make_fitted_vertices(rb_joint *t)
 {
 	rb_refining *r = t->r;
 	rb_cells *m = &r->mesh;
@@ -694,7 +695,7 @@ replace_cells(rb_joint *t)
 	RB_TRY(RB_GROW(r->ctx, t->marks, t->marks_cap, most));
 	t->ghosts.n = 0;
 	memset(t->marks + r->ncells, 0, most - r->ncells);
-	make_sites(t);
+	make_fitted_vertices(t);
 	for (size_t i = 0; i < t->fresh.n; i++)
 		t->place[t->fresh.at[i]] = r->ncells + (uint32_t) i;
 	first = r->ncells;
@@ -704,14 +705,14 @@ replace_cells(rb_joint *t)
 	{
 		if (rb_should_stop(r->ctx))
 			return RB_STOPPED;
-		make_cell(t, t->fresh.at[i]);
+		make_fitted_cell(t, t->fresh.at[i]);
 	}
 	RB_TRY(rb_refining_radii(r, first, r->nsites, t->npoints));
 	/* Link the new cells with each other, then with the remaining cells. */
 	for (size_t i = 0; i < t->fresh.n; i++)
 		for (uint32_t k = 0; k < 4; k++)
 		{
-			uint32_t other = face_beyond(t, t->fresh.at[i] << 2 | k);
+			uint32_t other = fitted_face_beyond(t, t->fresh.at[i] << 2 | k);
 
 			if (other != RB_NONE && t->place[other >> 2] < RB_TET_FRESH)
 				m->cells[first + i].n[k] = t->place[other >> 2] << 2 | (other & 3);
@@ -734,11 +735,11 @@ replace_cells(rb_joint *t)
 		for (uint32_t k = 0; k < 4; k++)
 			if (m->cells[first + i].n[k] == RB_NOWHERE)
 			{
-				add_ghost(r, first + (uint32_t) i, k);
+				add_fitted_ghost(r, first + (uint32_t) i, k);
 				RB_TRY(rb_vec_append(t->r->ctx, &t->ghosts, m->cells[first + i].n[k] >> 2));
 			}
 	for (size_t i = 0; i < t->ghosts.n; i++)
-		link_ghost(m, t->ghosts.at[i]);
+		link_fitted_ghost(m, t->ghosts.at[i]);
 	r->nsites += t->npoints;
 	return RB_OK;
 }

@@ -96,9 +96,9 @@ index_blocked(rb_joint *t)
 
 /* ---- cells of a group ---- */
 
-/* Adds a cell to the group that a joint insertion tetrahedralizes again, once. */
+/* Adds a cell to the group of cells that a joint insertion tetrahedralizes again, once. */
 static rb_status
-add_near(rb_joint *t, uint32_t cell)
+add_cell_to_group(rb_joint *t, uint32_t cell)
 {
 	if ((t->marks[cell] & RB_GROUP_NEAR) == 0)
 		RB_TRY(rb_vec_append(t->r->ctx, &t->near, cell));
@@ -204,7 +204,7 @@ find_group_cavity(rb_joint *t, uint32_t k, bool *enough)
 
 		if (rb_should_stop(t->r->ctx))
 			return RB_STOPPED;
-		RB_TRY(add_near(t, cell));
+		RB_TRY(add_cell_to_group(t, cell));
 		RB_TRY(add_blocked_points_of(t, cell));
 		*enough = *enough || t->near.n > GROUP_CELLS;
 		for (uint32_t j = 0; j < 4 && !*enough; j++)
@@ -263,7 +263,7 @@ add_layers(rb_joint *t, int layers)
 				uint32_t beyond = m->cells[t->near.at[from]].n[j] >> 2;
 
 				if (!rb_cell_ghost(&m->cells[beyond]))
-					RB_TRY(add_near(t, beyond));
+					RB_TRY(add_cell_to_group(t, beyond));
 			}
 		}
 	}

@@ -107,7 +107,7 @@ rb_hull_is_flat(const rb_refining *r, const double *a, const double *b, const do
  * no area.
  */
 static bool
-on_plane(const hull_plane *p, double rounds, const double *at)
+is_on_hull_plane(const hull_plane *p, double rounds, const double *at)
 {
 	const double normal2 = rb_dot(p->normal, p->normal);
 	double from[3], away;
@@ -118,19 +118,19 @@ on_plane(const hull_plane *p, double rounds, const double *at)
 	return normal2 > 0 && away * away <= rounds * rounds * normal2;
 }
 
-/* Returns the coordinates of corner k of a face of the surface. */
+/* Returns the coordinates of corner k of a face of the hull's surface. */
 static const double *
-surface_corner(const hull_surface *s, uint32_t face, uint32_t k)
+get_hull_face_corner(const hull_surface *s, uint32_t face, uint32_t k)
 {
 	return s->points + s->stride * s->faces[face][k];
 }
 
 /* Computes the normal of a face. Returns its squared length. */
 static double
-normal_of(const hull_surface *s, uint32_t face, double *n, double *long2)
+compute_hull_face_normal(const hull_surface *s, uint32_t face, double *n, double *long2)
 {
-	const double *a = surface_corner(s, face, 0), *b = surface_corner(s, face, 1),
-				 *c = surface_corner(s, face, 2);
+	const double *a = get_hull_face_corner(s, face, 0), *b = get_hull_face_corner(s, face, 1),
+				 *c = get_hull_face_corner(s, face, 2);
 
 	rb_face_normal(a, b, c, n);
 	*long2 = rb_face_long2(a, b, c);
@@ -139,10 +139,10 @@ normal_of(const hull_surface *s, uint32_t face, double *n, double *long2)
 
 /* Adds a face to the current plane and its weighted normal. */
 static void
-add_member(hull_surface *s, uint32_t face)
+add_face_to_hull_plane(hull_surface *s, uint32_t face)
 {
 	hull_plane *p = &s->planes[s->nplanes];
-	double n[3], long2, weight = sqrt(normal_of(s, face, n, &long2));
+	double n[3], long2, weight = sqrt(compute_hull_face_normal(s, face, n, &long2));
 
 	s->of[face] = s->nplanes;
 	s->members[s->nmembers++] = face;
@@ -151,7 +151,7 @@ add_member(hull_surface *s, uint32_t face)
 	{
 		p->normal[k] += n[k];
 		for (uint32_t i = 0; i < 3; i++)
-			s->middle[k] += weight / 3 * (surface_corner(s, face, i)[k] - s->origin[k]);
+			s->middle[k] += weight / 3 * (get_hull_face_corner(s, face, i)[k] - s->origin[k]);
 		p->middle[k] = s->origin[k] + s->middle[k] / s->weight;
 	}
 }
@@ -161,7 +161,7 @@ add_member(hull_surface *s, uint32_t face)
  * corners with the member.
  */
 static bool
-is_neighbor_in_plane(const hull_surface *s, uint32_t seed, uint32_t member, uint32_t face)
+is_neighbor_in_hull_plane(const hull_surface *s, uint32_t seed, uint32_t member, uint32_t face)
 {
 	const hull_plane *p = &s->planes[s->nplanes];
 	const uint32_t *v = s->faces[member], *w = s->faces[face];
@@ -172,13 +172,13 @@ is_neighbor_in_plane(const hull_surface *s, uint32_t seed, uint32_t member, uint
 
 	while (k < 2 && (w[k] == v[0] || w[k] == v[1] || w[k] == v[2]))
 		k++;
-	apex = surface_corner(s, face, k);
+	apex = get_hull_face_corner(s, face, k);
 	/* A point that is exactly coplanar with the first face is in the plane in any case. */
-	if (!on_plane(p, s->rounds, apex) &&
-		rb_orient3d_at(&env, surface_corner(s, seed, 0), surface_corner(s, seed, 1),
-					   surface_corner(s, seed, 2), apex) != 0)
+	if (!is_on_hull_plane(p, s->rounds, apex) &&
+		rb_orient3d_at(&env, get_hull_face_corner(s, seed, 0), get_hull_face_corner(s, seed, 1),
+					   get_hull_face_corner(s, seed, 2), apex) != 0)
 		return false;
-	area2 = normal_of(s, face, n, &long2);
+	area2 = compute_hull_face_normal(s, face, n, &long2);
 	/* The direction of a needle's normal is determined by rounding only. */
 	return area2 <= s->rounds * s->rounds * long2 || rb_dot(n, p->normal) > 0;
 }
@@ -187,19 +187,19 @@ is_neighbor_in_plane(const hull_surface *s, uint32_t seed, uint32_t member, uint
  * Returns true if the face is no higher than the rounding error, so that its normal means nothing.
  */
 static bool
-is_needle(const hull_surface *s, uint32_t face)
+is_hull_face_needle(const hull_surface *s, uint32_t face)
 {
-	double n[3], long2, area2 = normal_of(s, face, n, &long2);
+	double n[3], long2, area2 = compute_hull_face_normal(s, face, n, &long2);
 
 	return area2 <= s->rounds * s->rounds * long2;
 }
 
 /* Returns the corner opposite to the longest edge of a face. */
 static uint32_t
-apex_of_needle(const hull_surface *s, uint32_t face)
+apex_of_hull_needle(const hull_surface *s, uint32_t face)
 {
-	const double *a = surface_corner(s, face, 0), *b = surface_corner(s, face, 1),
-				 *c = surface_corner(s, face, 2);
+	const double *a = get_hull_face_corner(s, face, 0), *b = get_hull_face_corner(s, face, 1),
+				 *c = get_hull_face_corner(s, face, 2);
 	const double x = rb_distance2(b, c), y = rb_distance2(c, a), z = rb_distance2(a, b);
 
 	return x >= y && x >= z ? 0 : y >= z ? 1 : 2;
@@ -218,9 +218,9 @@ place_needles(hull_surface *s)
 	{
 		uint32_t face = i, steps = 0;
 
-		while (face != RB_NONE && is_needle(s, face) && steps++ < NEEDLES)
-			face = s->beside[face][apex_of_needle(s, face)];
-		if (face != RB_NONE && !is_needle(s, face))
+		while (face != RB_NONE && is_hull_face_needle(s, face) && steps++ < NEEDLES)
+			face = s->beside[face][apex_of_hull_needle(s, face)];
+		if (face != RB_NONE && !is_hull_face_needle(s, face))
 			s->of[i] = s->of[face];
 		if ((i & 0x3fff) == 0x3fff && rb_should_stop(s->ctx))
 			return RB_STOPPED;
@@ -230,7 +230,7 @@ place_needles(hull_surface *s)
 
 /* Adds adjacent faces to the current plane as long as they lie in it. */
 static rb_status
-grow_plane(hull_surface *s, uint32_t seed)
+grow_hull_plane(hull_surface *s, uint32_t seed)
 {
 	uint32_t before = 0;
 
@@ -244,8 +244,8 @@ grow_plane(hull_surface *s, uint32_t seed)
 				const uint32_t beside = s->beside[s->members[i]][k];
 
 				if (beside != RB_NONE && s->of[beside] == RB_NONE &&
-					is_neighbor_in_plane(s, seed, s->members[i], beside))
-					add_member(s, beside);
+					is_neighbor_in_hull_plane(s, seed, s->members[i], beside))
+					add_face_to_hull_plane(s, beside);
 			}
 			if ((i & 0xfff) == 0xfff && rb_should_stop(s->ctx))
 				return RB_STOPPED;
@@ -259,7 +259,7 @@ grow_plane(hull_surface *s, uint32_t seed)
  * triangles are the most accurate.
  */
 static rb_status
-order_faces(hull_surface *s)
+order_hull_faces(hull_surface *s)
 {
 	uint32_t at[0x801] = {0};
 
@@ -267,7 +267,7 @@ order_faces(hull_surface *s)
 	{
 		for (uint32_t i = 0; i < s->n; i++)
 		{
-			double n[3], long2, area2 = normal_of(s, i, n, &long2);
+			double n[3], long2, area2 = compute_hull_face_normal(s, i, n, &long2);
 			double height2 = long2 > 0 ? area2 / long2 : 0;
 			uint64_t bits;
 			uint32_t place;
@@ -289,7 +289,7 @@ order_faces(hull_surface *s)
 
 /* Makes room for n faces. */
 static rb_status
-reserve_faces(hull_surface *s, size_t n)
+reserve_hull_faces(hull_surface *s, size_t n)
 {
 	RB_TRY(RB_GROW(s->ctx, s->faces, s->faces_cap, n));
 	return RB_GROW(s->ctx, s->beside, s->beside_cap, n);
@@ -297,7 +297,7 @@ reserve_faces(hull_surface *s, size_t n)
 
 /* Finds the planes; `faces` and `beside` must be filled. */
 static rb_status
-find_planes(hull_surface *s)
+find_hull_planes(hull_surface *s)
 {
 	rb_status status = RB_ALLOCATE(s->ctx, s->order, (size_t) s->n + 1);
 
@@ -308,7 +308,7 @@ find_planes(hull_surface *s)
 	if (status == RB_OK)
 	{
 		memset(s->of, 0xff, s->n * sizeof(*s->of));
-		status = order_faces(s);
+		status = order_hull_faces(s);
 	}
 	for (uint32_t i = 0; i < s->n && status == RB_OK; i++)
 	{
@@ -323,9 +323,9 @@ find_planes(hull_surface *s)
 		s->weight = 0;
 		memset(s->middle, 0, sizeof s->middle);
 		memset(&s->planes[s->nplanes], 0, sizeof(hull_plane));
-		s->origin = surface_corner(s, seed, 0);
-		add_member(s, seed);
-		status = grow_plane(s, seed);
+		s->origin = get_hull_face_corner(s, seed, 0);
+		add_face_to_hull_plane(s, seed);
+		status = grow_hull_plane(s, seed);
 		s->nplanes++;
 		if ((i & 0xfff) == 0xfff && status == RB_OK && rb_should_stop(s->ctx))
 			status = RB_STOPPED;
@@ -335,7 +335,7 @@ find_planes(hull_surface *s)
 
 /* Frees the arrays of the surface. */
 static void
-free_surface(hull_surface *s)
+free_hull_surface(hull_surface *s)
 {
 	rb_memory *memory = s->ctx->memory;
 
@@ -367,7 +367,7 @@ rb_hull_group(rb_refining *r, uint32_t first)
 	s.points = m->sites[0].at;
 	s.stride = sizeof(rb_site) / sizeof(double);
 	s.rounds = r->hull_rounds;
-	status = reserve_faces(&s, n);
+	status = reserve_hull_faces(&s, n);
 	if (status == RB_OK)
 		status = RB_ALLOCATE(r->ctx, face, r->ncells - first);
 	for (uint32_t i = first; i < r->ncells && status == RB_OK; i++)
@@ -394,7 +394,7 @@ rb_hull_group(rb_refining *r, uint32_t first)
 		}
 	}
 	if (status == RB_OK)
-		status = find_planes(&s);
+		status = find_hull_planes(&s);
 	for (uint32_t i = first; i < r->ncells && status == RB_OK; i++)
 	{
 		rb_cell *c = &m->cells[i];
@@ -408,7 +408,7 @@ rb_hull_group(rb_refining *r, uint32_t first)
 	}
 	r->all_facets += s.nplanes;
 	RB_FREE(r->ctx->memory, face);
-	free_surface(&s);
+	free_hull_surface(&s);
 	return status;
 }
 
@@ -459,33 +459,33 @@ peel_at(const peel *p, uint32_t v)
 
 /* Gets pointers to the coordinates of a tetrahedron's corners. */
 static void
-get_tet_corners(const rb_tets *tets, uint32_t t, const double **at)
+get_corners_of_peeled_tet(const rb_tets *tets, uint32_t t, const double **at)
 {
 	for (int i = 0; i < 4; i++)
 		at[i] = tets->points + 3 * (size_t) tets->tets[t][i];
 }
 
 /*
- * Returns true if a tetrahedron is much longer than the rounding error. If it lies between two
- * planes that are a rounding error apart, their distance is then its height.
+ * Returns true if a tetrahedron at the hull is much longer than the rounding error. If it lies
+ * between two planes that are a rounding error apart, their distance is then its height.
  */
 static bool
-is_long(const rb_tets *tets, double rounds, uint32_t t)
+is_peeled_tet_long(const rb_tets *tets, double rounds, uint32_t t)
 {
 	const double *at[4];
 
-	get_tet_corners(tets, t, at);
+	get_corners_of_peeled_tet(tets, t, at);
 	return rb_four_long2(at) > FLAT_LENGTH * FLAT_LENGTH * rounds * rounds;
 }
 
 /* Returns true if a tetrahedron is long but only a few rounding errors high. */
 static bool
-is_tet_flat(const rb_tets *tets, double rounds, uint32_t t)
+is_peeled_tet_flat(const rb_tets *tets, double rounds, uint32_t t)
 {
 	const double *at[4];
 
-	get_tet_corners(tets, t, at);
-	return is_long(tets, rounds, t) && rb_four_flat(at, FLAT_HEIGHT * rounds);
+	get_corners_of_peeled_tet(tets, t, at);
+	return is_peeled_tet_long(tets, rounds, t) && rb_four_flat(at, FLAT_HEIGHT * rounds);
 }
 
 /* Returns true if a face of the tetrahedron is on the boundary of the mesh. */
@@ -539,7 +539,7 @@ add_surface_face(peel *p, uint32_t t, uint32_t i)
 
 	if (hull->n >= FOLD / 3)
 		return rb_fail(p->r->ctx, RB_TOO_MANY_OBJECTS, hull->n, FOLD / 3, NULL);
-	RB_TRY(reserve_faces(hull, (size_t) hull->n + 1));
+	RB_TRY(reserve_hull_faces(hull, (size_t) hull->n + 1));
 	RB_TRY(RB_GROW(p->r->ctx, p->tet, p->tet_cap, (size_t) hull->n + 1));
 	for (uint32_t k = 0; k < 3; k++)
 	{
@@ -552,7 +552,7 @@ add_surface_face(peel *p, uint32_t t, uint32_t i)
 
 /* Appends all faces at the boundary to the surface. */
 static rb_status
-add_boundary(peel *p)
+add_boundary_to_hull_surface(peel *p)
 {
 	const rb_tets *tets = p->tets;
 
@@ -571,7 +571,7 @@ add_boundary(peel *p)
  * Links adjacent boundary faces, across which a plane may grow, unless a segment lies between them.
  */
 static rb_status
-link_boundary(peel *p)
+link_hull_boundary_faces(peel *p)
 {
 	hull_surface *hull = &p->hull;
 
@@ -604,7 +604,7 @@ link_boundary(peel *p)
 
 /* Adds `more` to the number of boundary faces at an edge; UINT32_MAX subtracts one. */
 static rb_status
-count_edge(peel *p, uint32_t a, uint32_t b, uint32_t more)
+add_to_hull_edge_count(peel *p, uint32_t a, uint32_t b, uint32_t more)
 {
 	uint32_t *n;
 
@@ -615,7 +615,7 @@ count_edge(peel *p, uint32_t a, uint32_t b, uint32_t more)
 
 /* Records that a vertex lies in a plane. */
 static rb_status
-add_plane(peel *p, uint32_t v, uint32_t plane)
+add_hull_plane_of_vertex(peel *p, uint32_t v, uint32_t plane)
 {
 	RB_TRY(RB_GROW(p->r->ctx, p->in, p->in_cap, (size_t) p->nin + 1));
 	p->in[p->nin][0] = plane;
@@ -626,7 +626,7 @@ add_plane(peel *p, uint32_t v, uint32_t plane)
 
 /* Counts the boundary faces at each edge, and lists the planes that each point lies in. */
 static rb_status
-count_boundary(peel *p)
+count_hull_boundary(peel *p)
 {
 	const hull_surface *hull = &p->hull;
 
@@ -639,8 +639,8 @@ count_boundary(peel *p)
 		const uint32_t last = p->at[v[side % 3]];
 
 		if (last == RB_NONE || p->in[last][0] != hull->of[side / 3])
-			RB_TRY(add_plane(p, v[side % 3], hull->of[side / 3]));
-		RB_TRY(count_edge(p, v[(side + 1) % 3], v[(side + 2) % 3], 1));
+			RB_TRY(add_hull_plane_of_vertex(p, v[side % 3], hull->of[side / 3]));
+		RB_TRY(add_to_hull_edge_count(p, v[(side + 1) % 3], v[(side + 2) % 3], 1));
 		if (peel_stops(p, side))
 			return RB_STOPPED;
 	}
@@ -651,7 +651,7 @@ count_boundary(peel *p)
 
 /* Returns true if there is no tetrahedron, or one that was removed as a sliver. */
 static bool
-is_outside(const peel *p, uint32_t t)
+is_outside_peeled_hull(const peel *p, uint32_t t)
 {
 	return t == RB_NONE || p->gone[t];
 }
@@ -662,13 +662,13 @@ is_outside(const peel *p, uint32_t t)
  * whose direction is determined by rounding, and upright faces do not count.
  */
 static bool
-lies_bare(const peel *p, uint32_t t, const hull_plane *plane)
+does_tet_lie_bare_on_hull(const peel *p, uint32_t t, const hull_plane *plane)
 {
 	const uint32_t *v = p->tets->tets[t];
 
 	for (uint32_t i = 0; i < 4; i++)
 	{
-		const bool out = is_outside(p, p->tets->neighbours[4 * (size_t) t + i]);
+		const bool out = is_outside_peeled_hull(p, p->tets->neighbours[4 * (size_t) t + i]);
 		const double *a = peel_at(p, v[rb_cell_face_corner(i, 0)]);
 		const double *b = peel_at(p, v[rb_cell_face_corner(i, 1)]);
 		const double *c = peel_at(p, v[rb_cell_face_corner(i, 2)]);
@@ -690,7 +690,7 @@ lies_bare(const peel *p, uint32_t t, const hull_plane *plane)
  * corners, or RB_NONE if there is no such plane.
  */
 static uint32_t
-plane_of_tet(const peel *p, uint32_t t)
+hull_plane_of_tet(const peel *p, uint32_t t)
 {
 	const uint32_t *v = p->tets->tets[t];
 
@@ -700,9 +700,9 @@ plane_of_tet(const peel *p, uint32_t t)
 			const hull_plane *plane = &p->hull.planes[p->in[at][0]];
 			uint32_t k = 0;
 
-			while (k < 4 && on_plane(plane, p->rounds, peel_at(p, v[k])))
+			while (k < 4 && is_on_hull_plane(plane, p->rounds, peel_at(p, v[k])))
 				k++;
-			if (k == 4 && lies_bare(p, t, plane))
+			if (k == 4 && does_tet_lie_bare_on_hull(p, t, plane))
 				return p->in[at][0];
 		}
 	return RB_NONE;
@@ -713,12 +713,12 @@ plane_of_tet(const peel *p, uint32_t t)
  * regions.
  */
 static bool
-has_facet(const peel *p, uint32_t t)
+does_peeled_tet_have_facet(const peel *p, uint32_t t)
 {
 	const uint32_t *v = p->tets->tets[t], *n = p->tets->neighbours + 4 * (size_t) t;
 
 	for (uint32_t i = 0; i < 4; i++)
-		if ((is_outside(p, n[i]) || p->tets->region[n[i]] != p->tets->region[t]) &&
+		if ((is_outside_peeled_hull(p, n[i]) || p->tets->region[n[i]] != p->tets->region[t]) &&
 			rb_table_get(&p->input, v[rb_cell_face_corner(i, 0)], v[rb_cell_face_corner(i, 1)],
 						 v[rb_cell_face_corner(i, 2)]) != NULL)
 			return true;
@@ -727,7 +727,7 @@ has_facet(const peel *p, uint32_t t)
 
 /* Records that all corners of a tetrahedron lie in a plane. */
 static rb_status
-record_plane(peel *p, uint32_t t, uint32_t plane)
+record_hull_plane_of_tet(peel *p, uint32_t t, uint32_t plane)
 {
 	const uint32_t *v = p->tets->tets[t];
 
@@ -738,14 +738,14 @@ record_plane(peel *p, uint32_t t, uint32_t plane)
 		while (at != RB_NONE && p->in[at][0] != plane)
 			at = p->in[at][1];
 		if (at == RB_NONE)
-			RB_TRY(add_plane(p, v[i], plane));
+			RB_TRY(add_hull_plane_of_vertex(p, v[i], plane));
 	}
 	return RB_OK;
 }
 
 /* Returns the number of boundary faces at an edge, 0 if the edge is not on the boundary. */
 static uint32_t
-edge_count(const peel *p, uint32_t a, uint32_t b)
+hull_edge_count(const peel *p, uint32_t a, uint32_t b)
 {
 	const uint32_t *n = rb_table_get(&p->edges, a, b, RB_NONE);
 
@@ -761,29 +761,31 @@ peel_one(peel *p, uint32_t t)
 	bool may;
 
 	for (uint32_t i = 0; i < 4; i++)
-		if (is_outside(p, n[i]))
+		if (is_outside_peeled_hull(p, n[i]))
 			out[nout++] = i;
 		else
 			in[nin++] = i;
 	if (nout == 2)
-		may = edge_count(p, v[in[0]], v[in[1]]) == 2 && edge_count(p, v[out[0]], v[out[1]]) == 0 &&
+		may = hull_edge_count(p, v[in[0]], v[in[1]]) == 2 &&
+			  hull_edge_count(p, v[out[0]], v[out[1]]) == 0 &&
 			  rb_table_get(&p->input, v[in[0]], v[in[1]], RB_NONE) == NULL;
 	else
 		may = nout == 1 && p->at[v[out[0]]] == RB_NONE;
-	if (may && is_long(p->tets, p->rounds, t) && !has_facet(p, t))
-		plane = plane_of_tet(p, t);
+	if (may && is_peeled_tet_long(p->tets, p->rounds, t) && !does_peeled_tet_have_facet(p, t))
+		plane = hull_plane_of_tet(p, t);
 	if (plane == RB_NONE)
 		return RB_OK;
-	RB_TRY(record_plane(p, t, plane));
+	RB_TRY(record_hull_plane_of_tet(p, t, plane));
 	p->gone[t] = true;
 	p->ngone++;
 	for (uint32_t i = 0; i < 4; i++)
 	{
-		const bool was = is_outside(p, n[i]);
+		const bool was = is_outside_peeled_hull(p, n[i]);
 
 		for (uint32_t k = 0; k < 3; k++)
-			RB_TRY(count_edge(p, v[rb_cell_face_corner(i, k)],
-							  v[rb_cell_face_corner(i, (k + 1) % 3)], was ? UINT32_MAX : 1));
+			RB_TRY(add_to_hull_edge_count(p, v[rb_cell_face_corner(i, k)],
+										  v[rb_cell_face_corner(i, (k + 1) % 3)],
+										  was ? UINT32_MAX : 1));
 		if (!was)
 			RB_TRY(peel_push(p, n[i]));
 	}
@@ -869,8 +871,8 @@ find_flat_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 	(void) me;
 	for (uint64_t t = from; t < to && !found; t++)
-		found =
-			has_boundary(l->tets, (uint32_t) t) && is_tet_flat(l->tets, l->rounds, (uint32_t) t);
+		found = has_boundary(l->tets, (uint32_t) t) &&
+				is_peeled_tet_flat(l->tets, l->rounds, (uint32_t) t);
 	l->found[from / BLOCK] = found;
 }
 
@@ -901,10 +903,10 @@ static rb_status
 peel_hull(peel *p, rb_tets *rest)
 {
 	RB_TRY(peel_input(p));
-	RB_TRY(add_boundary(p));
-	RB_TRY(link_boundary(p));
-	RB_TRY(find_planes(&p->hull));
-	RB_TRY(count_boundary(p));
+	RB_TRY(add_boundary_to_hull_surface(p));
+	RB_TRY(link_hull_boundary_faces(p));
+	RB_TRY(find_hull_planes(&p->hull));
+	RB_TRY(count_hull_boundary(p));
 	RB_TRY(peel_all(p));
 	return p->ngone > 0 ? peel_rest(p, rest) : RB_OK;
 }
@@ -936,7 +938,7 @@ rb_hull_remove_slivers(rb_refining *r, const rb_tets *tets, rb_tets *rest)
 	RB_FREE(r->ctx->memory, p.tet);
 	RB_FREE(r->ctx->memory, p.at);
 	RB_FREE(r->ctx->memory, p.in);
-	free_surface(&p.hull);
+	free_hull_surface(&p.hull);
 	rb_table_free(r->ctx->memory, &p.input);
 	rb_table_free(r->ctx->memory, &p.edges);
 	return status;

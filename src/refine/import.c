@@ -93,21 +93,21 @@ typedef struct start
 
 /* Runs a step of the import over n elements, on its team. */
 static rb_status
-run_loop(start *s, uint64_t n, uint64_t grain, rb_work work)
+run_import_loop(start *s, uint64_t n, uint64_t grain, rb_work work)
 {
 	return rb_each(s->r->ctx, s->team, n, grain, work, s);
 }
 
 /* Runs a step of the import that fills fresh memory, on its team. */
 static rb_status
-run_fill(start *s, uint64_t n, uint64_t grain, rb_work work)
+run_import_fill(start *s, uint64_t n, uint64_t grain, rb_work work)
 {
 	return rb_each_fill(s->r->ctx, s->team, n, grain, work, s);
 }
 
 /* Returns true if a stop was requested while the hull is grouped; checks only at some elements. */
 static bool
-should_stop_at(const start *s, uint32_t i)
+should_stop_import(const start *s, uint32_t i)
 {
 	return (i & 0x3fff) == 0x3fff && rb_should_stop(s->r->ctx);
 }
@@ -264,7 +264,7 @@ free_lists(rb_memory *memory, lists *l)
 
 /* Returns the position of the first entry in list k whose upper half is not less than b. */
 static inline uint32_t
-first_in(const lists *l, uint32_t k, uint32_t b)
+first_entry_in_import_list(const lists *l, uint32_t k, uint32_t b)
 {
 	return l->at[k] + (uint32_t) rb_words_lower_bound(l->e + l->at[k], l->at[k + 1] - l->at[k],
 													  (uint64_t) b << 32);
@@ -272,11 +272,11 @@ first_in(const lists *l, uint32_t k, uint32_t b)
 
 /* Returns true if ab is an edge on a segment. */
 static inline bool
-is_edge(const start *s, uint32_t a, uint32_t b)
+is_import_edge_on_segment(const start *s, uint32_t a, uint32_t b)
 {
 	const lists *l = &s->edges;
 	const uint32_t low = a < b ? a : b, high = a < b ? b : a;
-	const uint32_t i = first_in(l, low, high);
+	const uint32_t i = first_entry_in_import_list(l, low, high);
 
 	return i < l->at[low + 1] && l->e[i] >> 32 == high;
 }
@@ -289,8 +289,8 @@ facet_of(const start *s, const uint32_t *v)
 	uint32_t key[3];
 
 	rb_table_key(key, v[0], v[1], v[2]);
-	for (uint32_t i = first_in(l, key[0], key[1]); i < l->at[key[0] + 1] && l->e[i] >> 32 == key[1];
-		 i++)
+	for (uint32_t i = first_entry_in_import_list(l, key[0], key[1]);
+		 i < l->at[key[0] + 1] && l->e[i] >> 32 == key[1]; i++)
 	{
 		const uint32_t *f = s->tets->faces[(uint32_t) l->e[i]];
 
@@ -401,7 +401,7 @@ count_cells_and_regions(start *s)
 	memset(s->found, 0, threads * sizeof *s->found);
 	RB_TRY(RB_ALLOCATE(r->ctx, s->ghost_at, nblocks));
 	s->ghost_at[nblocks - 1] = 0; /* The last block may be empty */
-	RB_TRY(run_loop(s, tets->ntets, BLOCK, count_cells_piece));
+	RB_TRY(run_import_loop(s, tets->ntets, BLOCK, count_cells_piece));
 	for (uint32_t b = 0; b < nblocks; b++)
 	{
 		const uint32_t ghosts = s->ghost_at[b];
@@ -420,7 +420,7 @@ count_cells_and_regions(start *s)
 
 /* Returns the corner opposite to the face at which a neighbor is. */
 static uint32_t
-corner_towards(const rb_tets *tets, uint32_t tet, uint32_t from)
+corner_towards_imported_neighbor(const rb_tets *tets, uint32_t tet, uint32_t from)
 {
 	uint32_t k = 0;
 
@@ -454,7 +454,7 @@ import_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 						? cells[t - 1].region
 						: region_position(&in, tets->region[t]);
 		for (uint32_t e = 0; e < 6; e++)
-			if (is_edge(s, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)]))
+			if (is_import_edge_on_segment(s, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)]))
 				c->bits |= RB_CELL_SEGMENT(e);
 		for (uint32_t i = 0; i < 4; i++)
 		{
@@ -466,8 +466,9 @@ import_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			c->facet[i] = facet_of(s, v);
 			if (c->facet[i] != RB_NOWHERE || beyond == RB_NONE)
 				c->bits |= RB_CELL_WALL(i);
-			c->n[i] =
-				beyond != RB_NONE ? beyond << 2 | corner_towards(tets, beyond, t) : ghost << 2;
+			c->n[i] = beyond != RB_NONE
+						  ? beyond << 2 | corner_towards_imported_neighbor(tets, beyond, t)
+						  : ghost << 2;
 			if (beyond == RB_NONE)
 				rb_ghost_make(&cells[ghost++], c, t, i);
 		}
@@ -476,7 +477,7 @@ import_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Makes the cells and marks their constrained faces and subsegments. */
 static rb_status
-make_cells(start *s)
+make_imported_cells(start *s)
 {
 	const rb_tets *tets = s->tets;
 	rb_status status = make_lists(s, FACES, tets->npoints, tets->nfaces, &s->faces);
@@ -484,7 +485,7 @@ make_cells(start *s)
 	if (status == RB_OK)
 		status = make_lists(s, EDGES, tets->npoints, tets->nedges, &s->edges);
 	if (status == RB_OK)
-		status = run_fill(s, tets->ntets, BLOCK, import_cells_piece);
+		status = run_import_fill(s, tets->ntets, BLOCK, import_cells_piece);
 	free_lists(s->r->ctx->memory, &s->faces);
 	free_lists(s->r->ctx->memory, &s->edges);
 	return status;
@@ -504,7 +505,7 @@ ghosts_of(const start *s)
  * the ghost there << 2 | its corner opposite to the face through which the ring continues.
  */
 static uint32_t
-other_end(const rb_cells *m, uint32_t g, uint32_t corner)
+other_end_of_imported_ring(const rb_cells *m, uint32_t g, uint32_t corner)
 {
 	const rb_cell *c = &m->cells[g];
 	uint32_t a = c->v[corner == 1 ? 2 : 1], b = c->v[corner == 3 ? 2 : 3];
@@ -526,7 +527,8 @@ find_ring_ends_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	(void) me;
 	for (uint64_t i = from; i < to; i++)
 		for (uint32_t k = 0; k < 3; k++)
-			s->ends[3 * i + k] = other_end(&s->r->mesh, s->tets->ntets + (uint32_t) i, k + 1);
+			s->ends[3 * i + k] =
+				other_end_of_imported_ring(&s->r->mesh, s->tets->ntets + (uint32_t) i, k + 1);
 }
 
 /* Links two faces of cells (cell << 2 | corner) as neighbors of each other. */
@@ -582,7 +584,7 @@ link_ghosts(start *s)
 	rb_status status = RB_ALLOCATE(r->ctx, s->ends, 3 * (size_t) n + 1);
 
 	if (status == RB_OK)
-		status = run_loop(s, n, RINGS, find_ring_ends_piece);
+		status = run_import_loop(s, n, RINGS, find_ring_ends_piece);
 	if (status == RB_OK)
 		status = make_lists(s, CHAINS, s->tets->npoints, 3 * (uint64_t) n, &chains);
 	if (status == RB_OK)
@@ -599,7 +601,7 @@ link_ghosts(start *s)
  * are exactly coplanar.
  */
 static bool
-is_coplanar(const start *s, uint32_t g, uint32_t k)
+is_imported_ghost_coplanar(const start *s, uint32_t g, uint32_t k)
 {
 	rb_cells *m = &s->r->mesh;
 	const rb_cell *c = &m->cells[g];
@@ -658,7 +660,7 @@ mark_flat_edges_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 			if (g >= o || m->cells[o].facet[0] != RB_NOWHERE || (c->bits & edge_opposite(k)) != 0)
 				continue;
-			if (is_coplanar(s, g, k))
+			if (is_imported_ghost_coplanar(s, g, k))
 				s->marks[i] |= (uint8_t) (1u << k);
 			else if (is_nearly_coplanar(s, g, k))
 				s->marks[i] |= NEAR;
@@ -686,7 +688,7 @@ assign_hull_facets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Groups the coplanar faces of the hull into facets. */
 static rb_status
-group_hull(start *s)
+group_imported_hull(start *s)
 {
 	rb_refining *r = s->r;
 	const rb_cell *ghosts = r->mesh.cells + s->tets->ntets;
@@ -696,7 +698,7 @@ group_hull(start *s)
 	RB_TRY(RB_ALLOCATE(r->ctx, s->marks, (size_t) n + 1));
 	RB_TRY(RB_ALLOCATE(r->ctx, s->group, (size_t) n + 1));
 	RB_TRY(RB_ALLOCATE(r->ctx, s->facet, (size_t) n + 1));
-	RB_TRY(run_loop(s, n, RINGS, mark_flat_edges_piece));
+	RB_TRY(run_import_loop(s, n, RINGS, mark_flat_edges_piece));
 	for (uint32_t g = 0; g < n; g++)
 		found |= s->marks[g];
 	if ((found & NEAR) != 0)
@@ -707,7 +709,7 @@ group_hull(start *s)
 		for (uint32_t k = 1; k < 4 && s->marks[g] > 1; k++)
 			if ((s->marks[g] >> k & 1) != 0)
 				rb_unite(s->group, g, (ghosts[g].n[k] >> 2) - base);
-		if (should_stop_at(s, g))
+		if (should_stop_import(s, g))
 			return RB_STOPPED;
 	}
 	/* The root of a group precedes its other members. */
@@ -718,7 +720,7 @@ group_hull(start *s)
 
 			s->facet[g] = root == g ? r->all_facets++ : s->facet[root];
 		}
-	return run_loop(s, n, BLOCK, assign_hull_facets_piece);
+	return run_import_loop(s, n, BLOCK, assign_hull_facets_piece);
 }
 
 /* Marks edges between two facets that are not on a segment. */
@@ -745,13 +747,13 @@ mark_creases_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * segments.
  */
 static rb_status
-crease_hull(start *s)
+crease_imported_hull(start *s)
 {
 	rb_refining *r = s->r;
 	rb_cells *m = &r->mesh;
 	const uint32_t base = s->tets->ntets, n = ghosts_of(s);
 
-	RB_TRY(run_loop(s, n, BLOCK, mark_creases_piece));
+	RB_TRY(run_import_loop(s, n, BLOCK, mark_creases_piece));
 	for (uint32_t i = 0; i < n; i++)
 	{
 		const uint32_t g = base + i;
@@ -965,11 +967,11 @@ fill_mesh(start *s)
 {
 	RB_TRY(rb_refining_team(s->r, s->tets->ntets, &s->team));
 	RB_TRY(count_cells_and_regions(s));
-	RB_TRY(run_fill(s, s->tets->npoints, BLOCK, import_points_piece));
-	RB_TRY(make_cells(s));
+	RB_TRY(run_import_fill(s, s->tets->npoints, BLOCK, import_points_piece));
+	RB_TRY(make_imported_cells(s));
 	RB_TRY(link_ghosts(s));
-	RB_TRY(group_hull(s));
-	RB_TRY(crease_hull(s));
+	RB_TRY(group_imported_hull(s));
+	RB_TRY(crease_imported_hull(s));
 	RB_TRY(order_segments(s));
 	return list_corners(s);
 }
@@ -1005,7 +1007,7 @@ import_mesh(rb_refining *r, const rb_tets *tets)
 
 /* Frees the arrays of *rest that are not those of tets. */
 static void
-free_rest(rb_memory *memory, const rb_tets *tets, rb_tets *rest)
+free_rest_of_import(rb_memory *memory, const rb_tets *tets, rb_tets *rest)
 {
 	if (rest->face_facet != tets->face_facet)
 		RB_FREE(memory, rest->face_facet);
@@ -1048,7 +1050,7 @@ rb_refining_import(rb_refining *r, const rb_tets *tets)
 		r->all_facets = r->nfacets;
 		if (status == RB_OK)
 			status = import_mesh(r, &rest);
-		free_rest(r->ctx->memory, tets, &rest);
+		free_rest_of_import(r->ctx->memory, tets, &rest);
 	}
 	if (status == RB_OK)
 		status = make_sizes(r);
@@ -1064,7 +1066,7 @@ rb_refining_import(rb_refining *r, const rb_tets *tets)
  * Updates the nearest earlier neighbor of vertex `last` by vertex v, with which it shares an edge.
  */
 static void
-update_nearest(const rb_cells *m, uint32_t last, uint32_t v, uint32_t *nearest)
+update_nearest_imported_vertex(const rb_cells *m, uint32_t last, uint32_t v, uint32_t *nearest)
 {
 	const double *at = rb_site_at(m, last);
 	double far = INFINITY, d = rb_distance2(at, rb_site_at(m, v));
@@ -1096,7 +1098,7 @@ rb_refining_radii(rb_refining *r, uint32_t cell, uint32_t site, uint32_t n)
 			uint32_t last = u > v ? u : v;
 
 			if (last >= site && last - site < n)
-				update_nearest(m, last, u + v - last, &nearest[last - site]);
+				update_nearest_imported_vertex(m, last, u + v - last, &nearest[last - site]);
 		}
 	}
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)

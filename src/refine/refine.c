@@ -97,14 +97,14 @@ typedef struct result
 
 /* Runs a step of the export over n elements, on its team. */
 static rb_status
-run_loop(result *s, uint64_t n, uint64_t grain, rb_work work)
+run_export_loop(result *s, uint64_t n, uint64_t grain, rb_work work)
 {
 	return rb_each(s->r->ctx, s->team, n, grain, work, s);
 }
 
 /* Runs a step of the export that fills fresh memory, on its team. */
 static rb_status
-run_fill(result *s, uint64_t n, uint64_t grain, rb_work work)
+run_export_fill(result *s, uint64_t n, uint64_t grain, rb_work work)
 {
 	return rb_each_fill(s->r->ctx, s->team, n, grain, work, s);
 }
@@ -154,14 +154,14 @@ export_points(result *s)
 	RB_TRY(RB_ALLOCATE(ctx, out->kind, n + 1));
 	RB_TRY(RB_ALLOCATE(ctx, out->parent, n + 1));
 	out->npoints = (uint32_t) n;
-	return run_fill(s, n, SITES, export_points_piece);
+	return run_export_fill(s, n, SITES, export_points_piece);
 }
 
 /* ---- scan of the cells ---- */
 
 /* Appends a face or edge to the list of a thread. */
 static void
-push_item(result *s, export_worker *w, kind what, const found_item *item)
+push_exported_item(result *s, export_worker *w, kind what, const found_item *item)
 {
 	found_list *l = &w->lists[what];
 
@@ -191,7 +191,7 @@ list_constrained_faces(result *s, export_worker *w, uint32_t i)
 		face.of = rb_refining_facet(s->r, c->facet[k]);
 		for (uint32_t j = 0; j < 3; j++)
 			face.v[j] = c->v[rb_cell_face_corner(k, j)];
-		push_item(s, w, FACES, &face);
+		push_exported_item(s, w, FACES, &face);
 	}
 }
 
@@ -201,7 +201,7 @@ list_constrained_faces(result *s, export_worker *w, uint32_t i)
  * ring.
  */
 static bool
-owns_edge(const result *s, uint32_t i, uint32_t e)
+does_cell_export_edge(const result *s, uint32_t i, uint32_t e)
 {
 	const rb_cells *m = &s->r->mesh;
 	rb_edge_ring ring = rb_ring_begin(m, i, e);
@@ -231,14 +231,14 @@ list_subsegments(result *s, export_worker *w, uint32_t i)
 	{
 		found_item edge;
 
-		if ((rb_load(&c->bits) & RB_CELL_SEGMENT(e)) == 0 || !owns_edge(s, i, e))
+		if ((rb_load(&c->bits) & RB_CELL_SEGMENT(e)) == 0 || !does_cell_export_edge(s, i, e))
 			continue;
 		edge.v[0] = c->v[rb_cell_edge_from(e)];
 		edge.v[1] = c->v[rb_cell_edge_to(e)];
 		edge.v[2] = RB_NONE;
 		edge.of = rb_piece_segment(m, edge.v[0], edge.v[1]);
 		if (edge.of < s->r->nsegments)
-			push_item(s, w, EDGES, &edge);
+			push_exported_item(s, w, EDGES, &edge);
 	}
 }
 
@@ -257,7 +257,7 @@ is_between_facets(const rb_cell *c, uint32_t e, uint32_t bits)
 
 /* Counts a tetrahedron that stayed bad, by reason. */
 static void
-count_bad(export_worker *w, rb_bad_reason reason)
+count_bad_exported_tet(export_worker *w, rb_bad_reason reason)
 {
 	w->bad++;
 	w->bad_because[reason]++;
@@ -265,7 +265,7 @@ count_bad(export_worker *w, rb_bad_reason reason)
 
 /* Returns true if a tetrahedron exceeds the bounds on its shape and volume. */
 static bool
-is_bad_cell(const result *s, const rb_cell *c)
+is_exported_tet_bad(const result *s, const rb_cell *c)
 {
 	const rb_cells *m = &s->r->mesh;
 	rb_tet_shape shape;
@@ -279,7 +279,7 @@ is_bad_cell(const result *s, const rb_cell *c)
 
 /* Measures the smallest angle of a tetrahedron, and counts the tetrahedron if it stayed bad. */
 static void
-judge_cell(const result *s, export_worker *w, uint32_t i, uint32_t bits)
+judge_exported_tet(const result *s, export_worker *w, uint32_t i, uint32_t bits)
 {
 	const rb_cells *m = &s->r->mesh;
 	const rb_cell *c = &m->cells[i];
@@ -292,18 +292,19 @@ judge_cell(const result *s, export_worker *w, uint32_t i, uint32_t bits)
 		w->least = angle;
 		w->flattest = i;
 	}
-	if ((bits & RB_CELL_FINE) == 0 && is_bad_cell(s, c))
-		count_bad(w, (bits & RB_CELL_LEFT) != 0
-						 ? (rb_bad_reason) ((bits & RB_CELL_REASON) >> RB_CELL_REASON_SHIFT)
-					 : s->r->full ? RB_BAD_FULL
-								  : RB_BAD_INPUT);
+	if ((bits & RB_CELL_FINE) == 0 && is_exported_tet_bad(s, c))
+		count_bad_exported_tet(
+			w, (bits & RB_CELL_LEFT) != 0
+				   ? (rb_bad_reason) ((bits & RB_CELL_REASON) >> RB_CELL_REASON_SHIFT)
+			   : s->r->full ? RB_BAD_FULL
+							: RB_BAD_INPUT);
 	else if (angle < s->min_angle)
-		count_bad(w, is_between_facets(c, e, bits) ? RB_BAD_INPUT : RB_BAD_ANGLE);
+		count_bad_exported_tet(w, is_between_facets(c, e, bits) ? RB_BAD_INPUT : RB_BAD_ANGLE);
 }
 
 /* Scans one block, in whole groups. */
 static void
-scan_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+scan_exported_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	result *s = arg;
 	const rb_cells *m = &s->r->mesh;
@@ -331,7 +332,7 @@ scan_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 				list_constrained_faces(s, w, (uint32_t) i);
 			if ((bits & RB_CELL_SEGMENTS) != 0)
 				list_subsegments(s, w, (uint32_t) i);
-			judge_cell(s, w, (uint32_t) i, bits);
+			judge_exported_tet(s, w, (uint32_t) i, bits);
 		}
 		s->groups[first / GROUP].tets = tets;
 	}
@@ -386,7 +387,7 @@ export_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Scans all cells: which are tetrahedra, their faces and edges. */
 static rb_status
-scan_cells(result *s)
+scan_exported_cells(result *s)
 {
 	rb_refining *r = s->r;
 
@@ -397,7 +398,7 @@ scan_cells(result *s)
 	/* Clear the last group and block, which may contain no slot. */
 	s->groups[s->ngroups - 1].tets = 0;
 	memset(&s->blocks[s->nblocks - 1], 0, sizeof(block));
-	return run_loop(s, r->ncells, BLOCK, scan_cells_piece);
+	return run_export_loop(s, r->ncells, BLOCK, scan_exported_cells_piece);
 }
 
 /* Numbers and writes all tetrahedra. */
@@ -417,7 +418,7 @@ export_tets(result *s)
 	RB_TRY(RB_ALLOCATE(ctx, out->tets, (size_t) n + 1));
 	RB_TRY(RB_ALLOCATE(ctx, out->neighbours, 4 * (size_t) n + 1));
 	RB_TRY(RB_ALLOCATE(ctx, out->region, (size_t) n + 1));
-	return run_fill(s, s->r->ncells, BLOCK, export_tets_piece);
+	return run_export_fill(s, s->r->ncells, BLOCK, export_tets_piece);
 }
 
 /* ---- faces and edges ---- */
@@ -464,7 +465,7 @@ count_faces_and_edges_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to
 
 /* Writes a face or edge to the next position of its facet or segment. */
 static inline void
-write_item(const order *o, const found_item *e, rb_tets *out)
+write_exported_item(const order *o, const found_item *e, rb_tets *out)
 {
 	uint32_t to = o->at[e->of]++;
 
@@ -500,7 +501,7 @@ export_faces_and_edges_piece(rb_thread *me, void *arg, uint64_t from, uint64_t t
 
 			for (uint32_t j = 0; j < b->n[o->what]; j++)
 				if (e[j].of - low < n)
-					write_item(o, &e[j], &s->out);
+					write_exported_item(o, &e[j], &s->out);
 		}
 	}
 }
@@ -510,7 +511,7 @@ export_faces_and_edges_piece(rb_thread *me, void *arg, uint64_t from, uint64_t t
  * Returns the number of items.
  */
 static uint32_t
-divide_items(order *o)
+divide_exported_items(order *o)
 {
 	const uint32_t threads = o->s->nworkers;
 	uint64_t all = 0;
@@ -548,7 +549,7 @@ export_faces_or_edges(result *s, kind what)
 		status = rb_each(s->r->ctx, s->team, s->nworkers, 1, count_faces_and_edges_piece, &o);
 	if (status == RB_OK)
 	{
-		n = divide_items(&o);
+		n = divide_exported_items(&o);
 		status = rb_array(ctx, what == FACES ? (void **) &out->faces : (void **) &out->edges,
 						  (size_t) n + 1, what == FACES ? sizeof *out->faces : sizeof *out->edges);
 	}
@@ -571,7 +572,7 @@ export_faces_or_edges(result *s, kind what)
 
 /* Adds the counts of all threads to the report. */
 static void
-add_report(const result *s)
+add_export_counts_to_report(const result *s)
 {
 	rb_refine_report *to = s->r->report;
 	double least = INFINITY;
@@ -606,7 +607,7 @@ add_report(const result *s)
 
 /* Moves the arrays that do not change from the old tetrahedralization to the new one. */
 static void
-move_unchanged(rb_tets *old, rb_tets *out)
+move_unchanged_to_export(rb_tets *old, rb_tets *out)
 {
 	out->nsegments = old->nsegments;
 	out->segments = old->segments;
@@ -672,20 +673,20 @@ export_mesh(rb_refining *r, rb_tets *tets)
 	if (status == RB_OK)
 		status = export_points(&s);
 	if (status == RB_OK)
-		status = scan_cells(&s);
+		status = scan_exported_cells(&s);
 	if (status == RB_OK)
 		status = export_tets(&s);
 	for (int k = 0; k < KINDS && status == RB_OK; k++)
 		status = export_faces_or_edges(&s, (kind) k);
 	if (status == RB_OK)
-		add_report(&s);
+		add_export_counts_to_report(&s);
 	close_export(&s);
 	if (status != RB_OK)
 	{
 		rb_tets_free(r->ctx->memory, &s.out);
 		return status;
 	}
-	move_unchanged(tets, &s.out);
+	move_unchanged_to_export(tets, &s.out);
 	rb_tets_free(r->ctx->memory, tets);
 	*tets = s.out;
 	return RB_OK;
@@ -715,7 +716,7 @@ export_mesh(rb_refining *r, rb_tets *tets)
 
 /* Returns the time since *start in milliseconds, and restarts it. */
 static double
-lap_ms(double *start)
+lap_ms_of_refinement(double *start)
 {
 	double now = rb_now_ms();
 	double ms = now - *start;
@@ -836,7 +837,7 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 	r.report = report;
 	r.protect = true;
 	status = rb_refining_import(&r, tets);
-	report->ms_start = lap_ms(&start);
+	report->ms_start = lap_ms_of_refinement(&start);
 	for (int i = 0; status == RB_OK; i++)
 	{
 		bool again;
@@ -855,13 +856,13 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 		 */
 		r.protect = again;
 	}
-	report->ms_rounds = lap_ms(&start);
+	report->ms_rounds = lap_ms_of_refinement(&start);
 	if (status == RB_OK && options->min_dihedral > 0)
 		status = rb_refining_remove_slivers(&r, tets->npoints, &report->slivers);
-	report->ms_slivers = lap_ms(&start);
+	report->ms_slivers = lap_ms_of_refinement(&start);
 	if (status == RB_OK)
 		status = export_mesh(&r, tets);
-	report->ms_result = lap_ms(&start);
+	report->ms_result = lap_ms_of_refinement(&start);
 	rb_refining_free(&r);
 	return status;
 }

@@ -179,7 +179,7 @@ select_candidates(rounds *s)
 
 /* Appends a subsegment to the blocked ones, which later are inserted jointly. */
 static rb_status
-push_blocked(rb_refining *r, rb_entry64 e)
+push_blocked_round_entry(rb_refining *r, rb_entry64 e)
 {
 	RB_TRY(RB_GROW(r->ctx, r->blocked, r->blocked_cap, (size_t) r->nblocked + 1));
 	r->blocked[r->nblocked++] = e;
@@ -208,7 +208,7 @@ requeue_entry(rounds *s, const rb_refine_candidate *cand)
 			return push_entry(s, list, rb_entry_more_askew(cand->entry));
 		case RB_BLOCKED:
 			if (what == RB_SPLIT_PIECE && (s->protecting || rb_entry_blocked(cand->entry) > 0))
-				return push_blocked(s->r, cand->entry);
+				return push_blocked_round_entry(s->r, cand->entry);
 			status = push_entry(s, &s->later, rb_entry_more_blocked(cand->entry));
 			if (status == RB_OK && cand->first != 0)
 				status = push_entry(
@@ -244,14 +244,14 @@ run_light_step(rounds *s, uint64_t n, rb_work work)
 
 /* Returns the cells of a candidate's cavity, which lie in the memory of the thread that grew it. */
 static const uint32_t *
-cells_of(const rounds *s, const rb_refine_candidate *cand)
+cells_of_round_cavity(const rounds *s, const rb_refine_candidate *cand)
 {
 	return s->workers[cand->cavity >> 48].cavities + (cand->cavity & UINT64_C(0xffffffffffff));
 }
 
 /* Returns the environment of exact predicates for one step on one thread. */
 static rb_exact_env
-exact_env(const rounds *s)
+exact_env_of_round_step(const rounds *s)
 {
 	return (rb_exact_env){.filters = s->r->ctx->filters, .exact = true};
 }
@@ -275,10 +275,10 @@ make_candidates_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Grows a cavity in the given workspace, and saves its cells if it is valid. */
 static void
-grow_cavity(rounds *s, round_worker *w, uint32_t number, rb_refine_candidate *cand,
-			rb_workspace *room)
+grow_cavity_of_round(rounds *s, round_worker *w, uint32_t number, rb_refine_candidate *cand,
+					 rb_workspace *room)
 {
-	rb_exact_env env = exact_env(s);
+	rb_exact_env env = exact_env_of_round_step(s);
 
 	cand->verdict = rb_grow(&s->r->mesh, &env, cand, room);
 	rb_room_clear(room);
@@ -301,7 +301,7 @@ grow_cavity(rounds *s, round_worker *w, uint32_t number, rb_refine_candidate *ca
 
 /* Allocates a workspace of at least that capacity, with a hash table. */
 static rb_status
-allocate_workspace(rb_context *ctx, rb_workspace *room, uint32_t cells, uint32_t walls)
+allocate_round_workspace(rb_context *ctx, rb_workspace *room, uint32_t cells, uint32_t walls)
 {
 	if (room->cells_cap >= cells)
 		return RB_OK;
@@ -317,7 +317,7 @@ allocate_workspace(rb_context *ctx, rb_workspace *room, uint32_t cells, uint32_t
 
 /* Frees a workspace in which cavities grow. */
 static void
-free_workspace(rb_memory *memory, rb_workspace *room)
+free_round_workspace(rb_memory *memory, rb_workspace *room)
 {
 	RB_FREE(memory, room->cells);
 	RB_FREE(memory, room->rims);
@@ -335,7 +335,7 @@ grow_cavities_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 	for (uint64_t i = from; i < to; i++)
 		if (s->cands[i].verdict == RB_READY)
-			grow_cavity(s, w, number, &s->cands[i], &w->room);
+			grow_cavity_of_round(s, w, number, &s->cands[i], &w->room);
 }
 
 /* Grows a range of cavities that do not fit in a small workspace. */
@@ -349,10 +349,10 @@ grow_large_cavities_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	for (uint64_t i = from; i < to; i++)
 	{
 		if (w->status == RB_OK)
-			w->status =
-				allocate_workspace(w->ctx, &w->large, RB_ROOM_CELLS_LARGE, RB_ROOM_WALLS_LARGE);
+			w->status = allocate_round_workspace(w->ctx, &w->large, RB_ROOM_CELLS_LARGE,
+												 RB_ROOM_WALLS_LARGE);
 		if (w->status == RB_OK)
-			grow_cavity(s, w, number, &s->cands[s->large[i]], &w->large);
+			grow_cavity_of_round(s, w, number, &s->cands[s->large[i]], &w->large);
 	}
 }
 
@@ -365,7 +365,7 @@ claim_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	(void) me;
 	for (uint64_t i = from; i < to; i++)
 		if (s->cands[i].verdict == RB_FITS)
-			rb_round_claim(&s->r->mesh, &s->cands[i], cells_of(s, &s->cands[i]));
+			rb_round_claim(&s->r->mesh, &s->cands[i], cells_of_round_cavity(s, &s->cands[i]));
 }
 
 /* Selects the candidates of a range that own all their cells. */
@@ -377,7 +377,7 @@ select_owners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	(void) me;
 	for (uint64_t i = from; i < to; i++)
 		if (s->cands[i].verdict == RB_FITS)
-			rb_round_own(&s->r->mesh, &s->cands[i], cells_of(s, &s->cands[i]));
+			rb_round_own(&s->r->mesh, &s->cands[i], cells_of_round_cavity(s, &s->cands[i]));
 }
 
 /* Tests a range of candidates for conflicts with those beside them. */
@@ -385,12 +385,13 @@ static void
 test_conflicts_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rounds *s = arg;
-	rb_exact_env env = exact_env(s);
+	rb_exact_env env = exact_env_of_round_step(s);
 
 	(void) me;
 	for (uint64_t i = from; i < to; i++)
 		if (s->cands[i].verdict == RB_OWNS)
-			rb_round_beside(&s->r->mesh, &env, s->cands, &s->cands[i], cells_of(s, &s->cands[i]));
+			rb_round_beside(&s->r->mesh, &env, s->cands, &s->cands[i],
+							cells_of_round_cavity(s, &s->cands[i]));
 }
 
 /* Releases the claims of losing candidates of a range. */
@@ -402,7 +403,7 @@ release_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	(void) me;
 	for (uint64_t i = from; i < to; i++)
 		rb_round_release(&s->r->mesh, s->cands, &s->cands[i],
-						 s->cands[i].ncells > 0 ? cells_of(s, &s->cands[i]) : NULL);
+						 s->cands[i].ncells > 0 ? cells_of_round_cavity(s, &s->cands[i]) : NULL);
 }
 
 /* Builds the stars of a range of winners. */
@@ -416,7 +417,7 @@ build_stars_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	{
 		const rb_refine_candidate *cand = &s->cands[s->winners[i]];
 
-		rb_star_build(&s->r->mesh, cand, cells_of(s, cand), &s->places);
+		rb_star_build(&s->r->mesh, cand, cells_of_round_cavity(s, cand), &s->places);
 	}
 }
 
@@ -442,7 +443,8 @@ finish_winners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	{
 		const rb_refine_candidate *cand = &s->cands[s->winners[i]];
 
-		rb_round_finish(&s->r->mesh, cand, cells_of(s, cand), s->freed + s->freed_at[i]);
+		rb_round_finish(&s->r->mesh, cand, cells_of_round_cavity(s, cand),
+						s->freed + s->freed_at[i]);
 	}
 }
 
@@ -557,10 +559,10 @@ grow_huge(rounds *s)
 	{
 		rb_refine_candidate *cand = &s->cands[s->large[i]];
 
-		status = allocate_workspace(s->r->ctx, &s->huge, cells, RB_ROOM_WALLS_HUGE);
+		status = allocate_round_workspace(s->r->ctx, &s->huge, cells, RB_ROOM_WALLS_HUGE);
 		if (status != RB_OK)
 			break;
-		grow_cavity(s, &s->workers[0], 0, cand, &s->huge);
+		grow_cavity_of_round(s, &s->workers[0], 0, cand, &s->huge);
 		if (cand->verdict == RB_LARGE)
 		{
 			cand->verdict = RB_KEPT;
@@ -781,7 +783,7 @@ close_rounds(rounds *s)
 	for (uint32_t i = 0; i < s->nworkers; i++)
 	{
 		RB_FREE(memory, s->workers[i].cavities);
-		free_workspace(memory, &s->workers[i].large);
+		free_round_workspace(memory, &s->workers[i].large);
 	}
 	RB_FREE(memory, s->workers);
 	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
@@ -793,7 +795,7 @@ close_rounds(rounds *s)
 	RB_FREE(memory, s->needs);
 	RB_FREE(memory, s->tallies);
 	RB_FREE(memory, s->large);
-	free_workspace(memory, &s->huge);
+	free_round_workspace(memory, &s->huge);
 }
 
 rb_status

@@ -151,7 +151,7 @@ list_if_sliver(removal *s, uint32_t cell)
 
 /* Records that the cells of the corners of a cell changed. */
 static void
-mark_changed(removal *s, uint32_t cell)
+mark_change_around_sliver(removal *s, uint32_t cell)
 {
 	for (int k = 0; k < 4; k++)
 		s->changed[s->r->mesh.cells[cell].v[k]] = (uint8_t) (s->pass + 1);
@@ -173,7 +173,7 @@ exchange_cells(removal *s, bool *done)
 {
 	RB_TRY(rb_exchange_cells(&s->x, done));
 	for (uint32_t i = 0; i < s->x.ntets && *done; i++)
-		mark_changed(s, s->x.slots[i]);
+		mark_change_around_sliver(s, s->x.slots[i]);
 	for (uint32_t i = 0; i < s->x.ntets && *done; i++)
 		RB_TRY(list_if_sliver(s, s->x.slots[i]));
 	return RB_OK;
@@ -197,7 +197,7 @@ typedef struct polygon
 
 /* Makes the cells around an edge the old ones. Returns false if the edge cannot be removed. */
 static bool
-collect_ring(removal *s, uint32_t cell, uint32_t e, polygon *g)
+collect_ring_at_sliver(removal *s, uint32_t cell, uint32_t e, polygon *g)
 {
 	const rb_cells *m = &s->r->mesh;
 	rb_exchange *x = &s->x;
@@ -234,7 +234,7 @@ collect_ring(removal *s, uint32_t cell, uint32_t e, polygon *g)
 
 /* Sets v to the new cell on one side of triangle ijk of the polygon, where i < j < k. */
 static void
-set_polygon_cell(const polygon *g, int i, int j, int k, bool at_b, uint32_t *v)
+set_sliver_polygon_cell(const polygon *g, int i, int j, int k, bool at_b, uint32_t *v)
 {
 	v[0] = at_b ? g->p[k] : g->a;
 	v[1] = at_b ? g->b : g->p[k];
@@ -244,16 +244,16 @@ set_polygon_cell(const polygon *g, int i, int j, int k, bool at_b, uint32_t *v)
 
 /* Returns the smallest angle of the two cells at triangle ijk, or at most `least`. */
 static double
-measure_triangle(removal *s, const polygon *g, int i, int j, int k, double least)
+measure_sliver_polygon_triangle(removal *s, const polygon *g, int i, int j, int k, double least)
 {
 	uint32_t v[4];
 	double angle, other;
 
-	set_polygon_cell(g, i, j, k, false, v);
+	set_sliver_polygon_cell(g, i, j, k, false, v);
 	angle = rb_exchange_angle(&s->x, v);
 	if (angle <= least)
 		return angle;
-	set_polygon_cell(g, i, j, k, true, v);
+	set_sliver_polygon_cell(g, i, j, k, true, v);
 	other = rb_exchange_angle(&s->x, v);
 	return other < angle ? other : angle;
 }
@@ -263,7 +263,7 @@ measure_triangle(removal *s, const polygon *g, int i, int j, int k, double least
  * programming over its chords. Returns that angle, or at most `least`.
  */
 static double
-triangulate_polygon(removal *s, polygon *g, double least)
+triangulate_sliver_polygon(removal *s, polygon *g, double least)
 {
 	for (int i = 0; i + 1 < g->n; i++)
 		g->angle[i][i + 1] = 2;
@@ -280,7 +280,7 @@ triangulate_polygon(removal *s, polygon *g, double least)
 
 				if (angle <= best || angle <= least)
 					continue;
-				own = measure_triangle(s, g, i, j, k, best > least ? best : least);
+				own = measure_sliver_polygon_triangle(s, g, i, j, k, best > least ? best : least);
 				angle = own < angle ? own : angle;
 				if (angle > best)
 				{
@@ -295,34 +295,34 @@ triangulate_polygon(removal *s, polygon *g, double least)
 
 /* Appends the new cells of the triangles that chord ik cuts off. */
 static void
-append_polygon_cells(removal *s, const polygon *g, int i, int k)
+append_sliver_polygon_cells(removal *s, const polygon *g, int i, int k)
 {
 	const int j = g->apex[i][k];
 	rb_exchange *x = &s->x;
 
 	if (k - i < 2)
 		return;
-	set_polygon_cell(g, i, j, k, false, x->tets[x->ntets++]);
-	set_polygon_cell(g, i, j, k, true, x->tets[x->ntets++]);
-	append_polygon_cells(s, g, i, j);
-	append_polygon_cells(s, g, j, k);
+	set_sliver_polygon_cell(g, i, j, k, false, x->tets[x->ntets++]);
+	set_sliver_polygon_cell(g, i, j, k, true, x->tets[x->ntets++]);
+	append_sliver_polygon_cells(s, g, i, j);
+	append_sliver_polygon_cells(s, g, j, k);
 }
 
 /* Prepares the removal of an edge. Returns the smallest new angle, or -1 if nothing is gained. */
 static double
-prepare_edge_removal(removal *s, uint32_t cell, uint32_t e)
+prepare_sliver_edge_removal(removal *s, uint32_t cell, uint32_t e)
 {
 	polygon g;
 	double before, after;
 
-	if (!collect_ring(s, cell, e, &g))
+	if (!collect_ring_at_sliver(s, cell, e, &g))
 		return -1;
 	before = rb_exchange_old_angle(&s->x);
-	after = triangulate_polygon(s, &g, before);
+	after = triangulate_sliver_polygon(s, &g, before);
 	if (!(after > before))
 		return -1;
 	s->x.ntets = 0;
-	append_polygon_cells(s, &g, 0, g.n - 1);
+	append_sliver_polygon_cells(s, &g, 0, g.n - 1);
 	return rb_exchange_keeps_bounds(&s->x) ? after : -1;
 }
 
@@ -331,7 +331,7 @@ prepare_edge_removal(removal *s, uint32_t cell, uint32_t e)
  * smallest new angle, or -1 if nothing is gained.
  */
 static double
-prepare_face_removal(removal *s, uint32_t cell, uint32_t i)
+prepare_sliver_face_removal(removal *s, uint32_t cell, uint32_t i)
 {
 	const rb_cells *m = &s->r->mesh;
 	rb_exchange *x = &s->x;
@@ -358,14 +358,15 @@ prepare_face_removal(removal *s, uint32_t cell, uint32_t i)
 
 /* Prepares flip number k of a cell: its 6 edges, then its 4 faces. */
 static double
-prepare_flip(removal *s, uint32_t cell, uint32_t k)
+prepare_sliver_flip(removal *s, uint32_t cell, uint32_t k)
 {
-	return k < 6 ? prepare_edge_removal(s, cell, k) : prepare_face_removal(s, cell, k - 6);
+	return k < 6 ? prepare_sliver_edge_removal(s, cell, k)
+				 : prepare_sliver_face_removal(s, cell, k - 6);
 }
 
 /* Performs the best flip of a cell. */
 static rb_status
-flip_cell(removal *s, uint32_t cell, bool *done)
+flip_sliver(removal *s, uint32_t cell, bool *done)
 {
 	double best = 0;
 	uint32_t which = RB_NOWHERE;
@@ -373,7 +374,7 @@ flip_cell(removal *s, uint32_t cell, bool *done)
 	*done = false;
 	for (uint32_t k = 0; k < 10; k++)
 	{
-		const double angle = prepare_flip(s, cell, k);
+		const double angle = prepare_sliver_flip(s, cell, k);
 
 		if (angle > best)
 		{
@@ -383,7 +384,7 @@ flip_cell(removal *s, uint32_t cell, bool *done)
 	}
 	if (which == RB_NOWHERE)
 		return RB_OK;
-	(void) prepare_flip(s, cell, which);
+	(void) prepare_sliver_flip(s, cell, which);
 	RB_TRY(exchange_cells(s, done));
 	s->report->flips += *done;
 	return RB_OK;
@@ -460,7 +461,7 @@ search_location(rb_exchange *x, double least)
 
 /* Makes the cells around a vertex the old ones. Returns false if the vertex must not move. */
 static bool
-collect_star(removal *s, uint32_t cell, uint32_t vertex)
+collect_star_at_sliver(removal *s, uint32_t cell, uint32_t vertex)
 {
 	const rb_cells *m = &s->r->mesh;
 	rb_exchange *x = &s->x;
@@ -496,14 +497,14 @@ collect_star(removal *s, uint32_t cell, uint32_t vertex)
 
 /* Moves a vertex of a cell if that is better. */
 static rb_status
-move_vertex(removal *s, uint32_t cell, uint32_t vertex, bool *done)
+move_vertex_of_sliver(removal *s, uint32_t cell, uint32_t vertex, bool *done)
 {
 	rb_cells *m = &s->r->mesh;
 	rb_exchange *x = &s->x;
 	double before;
 
 	*done = false;
-	if (!collect_star(s, cell, vertex) || !rb_exchange_star(x, RB_SOUGHT))
+	if (!collect_star_at_sliver(s, cell, vertex) || !rb_exchange_star(x, RB_SOUGHT))
 		return RB_OK;
 	memcpy(x->at, rb_site_at(m, vertex), sizeof x->at);
 	before = rb_exchange_old_angle(x);
@@ -515,7 +516,7 @@ move_vertex(removal *s, uint32_t cell, uint32_t vertex, bool *done)
 	for (uint32_t i = 0; i < x->nold; i++)
 	{
 		m->cells[x->old[i]].bits &= ~RB_CELL_FINE;
-		mark_changed(s, x->old[i]);
+		mark_change_around_sliver(s, x->old[i]);
 		RB_TRY(list_if_sliver(s, x->old[i]));
 	}
 	return RB_OK;
@@ -525,7 +526,7 @@ move_vertex(removal *s, uint32_t cell, uint32_t vertex, bool *done)
 
 /* Makes a cell and its neighbors across faces without constraint the old ones. */
 static void
-collect_neighbors(removal *s, uint32_t cell)
+collect_neighbors_of_sliver(removal *s, uint32_t cell)
 {
 	const rb_cells *m = &s->r->mesh;
 	rb_exchange *x = &s->x;
@@ -560,7 +561,7 @@ start_at_mean(removal *s, uint32_t cell, uint32_t corners)
  * false if there is none.
  */
 static bool
-grow_cavity(removal *s)
+grow_cavity_at_sliver(removal *s)
 {
 	const rb_cells *m = &s->r->mesh;
 	rb_exchange *x = &s->x;
@@ -626,7 +627,7 @@ add_vertex(removal *s)
 
 /* Adds a vertex to the cavity of the old cells, near the present location, if that is better. */
 static rb_status
-fill_cavity(removal *s, bool *done)
+fill_cavity_at_sliver(removal *s, bool *done)
 {
 	rb_exchange *x = &s->x;
 
@@ -648,7 +649,7 @@ fill_cavity(removal *s, bool *done)
 			return RB_OK;
 		}
 		for (int k = 0; k < GROWTH; k++)
-			if (!grow_cavity(s))
+			if (!grow_cavity_at_sliver(s))
 			{
 				if (k == 0)
 					return RB_OK;
@@ -660,7 +661,7 @@ fill_cavity(removal *s, bool *done)
 
 /* Adds a vertex near a cell: on one of its edges, or inside. */
 static rb_status
-add_near(removal *s, uint32_t cell, bool *done)
+add_vertex_near_sliver(removal *s, uint32_t cell, bool *done)
 {
 	*done = false;
 	if (s->r->nsites >= s->most_vertices)
@@ -669,16 +670,16 @@ add_near(removal *s, uint32_t cell, bool *done)
 	{
 		polygon g;
 
-		if (!collect_ring(s, cell, e, &g))
+		if (!collect_ring_at_sliver(s, cell, e, &g))
 			continue;
 		start_at_mean(s, cell, 1u << rb_cell_edge_from(e) | 1u << rb_cell_edge_to(e));
-		RB_TRY(fill_cavity(s, done));
+		RB_TRY(fill_cavity_at_sliver(s, done));
 	}
 	if (*done)
 		return RB_OK;
-	collect_neighbors(s, cell);
+	collect_neighbors_of_sliver(s, cell);
 	start_at_mean(s, cell, 15);
-	return fill_cavity(s, done);
+	return fill_cavity_at_sliver(s, done);
 }
 
 /* ---- passes ---- */
@@ -692,11 +693,11 @@ treat_sliver(removal *s, const sliver *one, bool *done)
 		return RB_OK;
 	if (!is_worth_retry(s, one))
 		return rb_vec_append(s->r->ctx, &s->next, *one);
-	RB_TRY(flip_cell(s, one->cell, done));
+	RB_TRY(flip_sliver(s, one->cell, done));
 	for (int k = 0; k < 4 && !*done; k++)
-		RB_TRY(move_vertex(s, one->cell, one->v[k], done));
+		RB_TRY(move_vertex_of_sliver(s, one->cell, one->v[k], done));
 	if (!*done && s->pass >= ADDING)
-		RB_TRY(add_near(s, one->cell, done));
+		RB_TRY(add_vertex_near_sliver(s, one->cell, done));
 	return *done ? RB_OK : rb_vec_append(s->r->ctx, &s->next, *one);
 }
 
@@ -720,7 +721,7 @@ treat_slivers(removal *s, bool *any)
 
 /* Runs passes until nothing changes. */
 static rb_status
-run_passes(removal *s)
+run_sliver_passes(removal *s)
 {
 	for (s->pass = 0; s->pass < PASSES && s->list.n > 0; s->pass++)
 	{
@@ -797,7 +798,7 @@ rb_refining_remove_slivers(rb_refining *r, uint32_t nkept, rb_slivers_report *re
 		status = find_slivers(s);
 	report->before = s->list.n;
 	if (status == RB_OK)
-		status = run_passes(s);
+		status = run_sliver_passes(s);
 	if (status == RB_OK && report->flips + report->moved + report->added > 0)
 		status = rb_each(ctx, s->team, r->ncells, CELLS, count_not_delaunay_piece, s);
 	report->not_delaunay = s->not_delaunay;

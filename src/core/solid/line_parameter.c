@@ -111,7 +111,8 @@ subtract_to_double_double(rb_double_double *r, const double *p, const double *q,
 
 /* Computes p * s - q * t and the size of its terms. */
 static near
-approximate_det2(rb_double_double p, rb_double_double q, rb_double_double t, rb_double_double s)
+approximate_det2_of_location(rb_double_double p, rb_double_double q, rb_double_double t,
+							 rb_double_double s)
 {
 	near r;
 
@@ -158,7 +159,7 @@ find_location_nearly(rb_location *p)
 			{
 				int x = (k + 1) % 3, y = (k + 2) % 3;
 
-				n[k] = approximate_det2(u[x], u[y], v[x], v[y]);
+				n[k] = approximate_det2_of_location(u[x], u[y], v[x], v[y]);
 			}
 			numerator = approximate_dot(n, ca);
 			denominator = approximate_dot(n, ba);
@@ -166,8 +167,8 @@ find_location_nearly(rb_location *p)
 		case RB_PLACE_EDGE:
 			if (!good || !subtract_to_double_double(u, c, d, 3))
 				return false;
-			numerator = approximate_det2(ca[i], ca[j], u[i], u[j]);
-			denominator = approximate_det2(ba[i], ba[j], u[i], u[j]);
+			numerator = approximate_det2_of_location(ca[i], ca[j], u[i], u[j]);
+			denominator = approximate_det2_of_location(ba[i], ba[j], u[i], u[j]);
 			break;
 		default:
 			if (!good)

@@ -76,7 +76,7 @@ typedef struct row_sums
 
 /* Returns true if the triangle counts. */
 static inline bool
-has_sheet(const row_sums *r, uint64_t i)
+is_triangle_measured(const row_sums *r, uint64_t i)
 {
 	return r->fans == NULL || r->fans->sheet[r->first + i] != RB_NO_SHEET;
 }
@@ -101,7 +101,7 @@ find_row_box(row_sums *r)
 	{
 		if (rb_stop_due(r->ctx, i, 65536))
 			return RB_STOPPED;
-		for (int k = 0; k < 9 && has_sheet(r, i); k++)
+		for (int k = 0; k < 9 && is_triangle_measured(r, i); k++)
 		{
 			/* Adding 0 turns -0 into 0. */
 			const double x = r->triangles[9 * (size_t) i + k] + 0.0;
@@ -189,14 +189,14 @@ add_rough_triangle(rough_sums *s, const row_sums *r, uint64_t i)
 
 /* Adds the terms of a range of triangles. */
 static void
-add_roughly_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+add_rough_measures_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	row_sums *r = arg;
 	rough_sums s = {.volume = {0, 0}};
 
 	(void) me;
 	for (uint64_t i = from; i < to; i++)
-		if (has_sheet(r, i))
+		if (is_triangle_measured(r, i))
 			add_rough_triangle(&s, r, i);
 	pthread_mutex_lock(&r->lock);
 	r->rough.volume = rb_double_double_add(r->rough.volume, s.volume);
@@ -276,7 +276,7 @@ _Static_assert(RB_NUMBER_DEGREE(2, SUM_BITS) + MAX_WORDS + 2 <= RB_NUMBER_WORDS,
 
 /* Sets x to 0. */
 static void
-clear_number(rb_number *x)
+clear_measured_number(rb_number *x)
 {
 	x->sign = x->n = x->low = 0;
 }
@@ -285,9 +285,9 @@ clear_number(rb_number *x)
 static void
 clear_exact_sums(exact_sums *s)
 {
-	clear_number(&s->volume);
+	clear_measured_number(&s->volume);
 	for (int a = 0; a < 3; a++)
-		clear_number(&s->moment[a]);
+		clear_measured_number(&s->moment[a]);
 }
 
 /* Computes the square of the length of a triangle's normal. */
@@ -340,7 +340,7 @@ add_exactly_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	{
 		if (rb_stop_due(r->ctx, i - from, CHECK_INTERVAL))
 			return;
-		if (has_sheet(r, i))
+		if (is_triangle_measured(r, i))
 			add_exact_triangle(&s, r, i);
 	}
 	pthread_mutex_lock(&r->lock);
@@ -362,7 +362,7 @@ add_roots_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	{
 		if (rb_stop_due(r->ctx, i - from, CHECK_INTERVAL))
 			return;
-		if (!has_sheet(r, i))
+		if (!is_triangle_measured(r, i))
 			continue;
 		find_square_of_normal(&square, r->triangles + 9 * (size_t) i);
 		rb_number_root(&root, &square, r->words);
@@ -380,12 +380,12 @@ add_rational_roots(row_sums *r, bool *rational)
 	rb_number square, root;
 
 	*rational = true;
-	clear_number(&r->roots);
+	clear_measured_number(&r->roots);
 	for (uint32_t i = 0; i < r->n && *rational; i++)
 	{
 		if (rb_stop_due(r->ctx, i, CHECK_INTERVAL))
 			return RB_STOPPED;
-		if (!has_sheet(r, i))
+		if (!is_triangle_measured(r, i))
 			continue;
 		find_square_of_normal(&square, r->triangles + 9 * (size_t) i);
 		*rational = rb_number_is_square(&root, &square);
@@ -441,7 +441,7 @@ find_exact_area(row_sums *r, rb_thread *team, double *area)
 	{
 		bool rational = false;
 
-		clear_number(&r->roots);
+		clear_measured_number(&r->roots);
 		RB_TRY(rb_each(r->ctx, team, r->n, TRIANGLE_GRAIN, add_roots_piece, r));
 		if (rb_should_stop(r->ctx))
 			return RB_STOPPED;
@@ -503,7 +503,7 @@ measure_row(row_sums *r, rb_thread *team, rb_measures *m)
 	if (rough)
 	{
 		memset(&r->rough, 0, sizeof r->rough);
-		RB_TRY(rb_each(r->ctx, team, r->n, TRIANGLE_GRAIN, add_roughly_piece, r));
+		RB_TRY(rb_each(r->ctx, team, r->n, TRIANGLE_GRAIN, add_rough_measures_piece, r));
 		if (rb_should_stop(r->ctx))
 			return RB_STOPPED;
 	}
@@ -571,7 +571,7 @@ measure_row_of_set(const measuring *w, rb_thread *team, uint32_t row, rb_measure
 
 /* Returns true if several threads share the triangles of the row. */
 static bool
-is_large(const measuring *w, uint64_t row)
+is_measured_row_large(const measuring *w, uint64_t row)
 {
 	return w->start[row + 1] - w->start[row] >= LARGE_ROW;
 }
@@ -590,7 +590,7 @@ measure_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	(void) me;
 	for (uint64_t row = from; row < to && status == RB_OK; row++)
 	{
-		if (rb_is_marked(w->bad, (uint32_t) row) || is_large(w, row))
+		if (rb_is_marked(w->bad, (uint32_t) row) || is_measured_row_large(w, row))
 			continue;
 		status = rb_should_stop(w->ctx) ? RB_STOPPED
 										: measure_row_of_set(w, NULL, (uint32_t) row, &m[n]);
@@ -612,7 +612,7 @@ measure_large_rows(measuring *w, rb_thread *team)
 		uint64_t payload[RB_MEASURES_WORDS];
 		rb_measures m;
 
-		if (rb_is_marked(w->bad, row) || !is_large(w, row))
+		if (rb_is_marked(w->bad, row) || !is_measured_row_large(w, row))
 			continue;
 		RB_TRY(measure_row_of_set(w, team, row, &m));
 		memcpy(payload, &m, sizeof m);

@@ -506,8 +506,8 @@ typedef struct some_rows
 
 /* Makes a set of some rows of another set. */
 static rb_status
-copy_rows_to_set(rb_context *ctx, const boxes *of, const uint32_t *row, uint32_t nrows,
-				 const rb_set **set)
+copy_rows_for_positions(rb_context *ctx, const boxes *of, const uint32_t *row, uint32_t nrows,
+						const rb_set **set)
 {
 	const size_t width = (size_t) rb_kind_width(of->set->kind);
 	rb_set arrays = {.kind = of->set->kind, .nrows = nrows};
@@ -556,7 +556,7 @@ select_marked_rows(rb_context *ctx, const boxes *of, const uint32_t *marks, some
 			some->row[n++] = i;
 	}
 	if (n < rows || of->set->owner == NULL)
-		return copy_rows_to_set(ctx, of, some->row, n, &some->set);
+		return copy_rows_for_positions(ctx, of, some->row, n, &some->set);
 	some->set = rb_set_hold(of->set);
 	return RB_OK;
 }

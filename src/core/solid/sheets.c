@@ -448,7 +448,7 @@ typedef struct cast
  * the triangle belongs to the solid that the ray tests.
  */
 static void
-begin_ray_start(ray_start *b, const double *t, bool own)
+begin_ray_from_sheet(ray_start *b, const double *t, bool own)
 {
 	b->t = t;
 	b->own = own;
@@ -458,7 +458,7 @@ begin_ray_start(ray_start *b, const double *t, bool own)
 
 /* Computes the start of a ray and its direction exactly. */
 static void
-compute_exact_ray_start(ray_start *b)
+compute_exact_ray_from_sheet(ray_start *b)
 {
 	rb_number x;
 
@@ -481,7 +481,7 @@ compute_exact_ray_start(ray_start *b)
 
 /* Computes one coordinate of 3 c - 3 p, where c is the centroid. */
 static void
-exact_offset_of_centroid(rb_number *r, const ray_start *b, const double *p, int axis)
+exact_offset_of_sheet_ray(rb_number *r, const ray_start *b, const double *p, int axis)
 {
 	rb_number x;
 
@@ -491,9 +491,12 @@ exact_offset_of_centroid(rb_number *r, const ray_start *b, const double *p, int 
 		rb_number_sub(r, r, &x);
 }
 
-/* Returns an interval of the centroid's offset from point p on one axis. */
+/*
+ * Returns an interval of the offset of a ray's start, the centroid of a triangle of a sheet, from
+ * point p on one axis.
+ */
 static rb_interval
-interval_offset_of_centroid(const ray_start *b, const double *p, int axis)
+interval_offset_of_sheet_ray(const ray_start *b, const double *p, int axis)
 {
 	const rb_interval c = {.lo = b->low[axis], .hi = b->high[axis]};
 
@@ -505,21 +508,21 @@ interval_offset_of_centroid(const ray_start *b, const double *p, int axis)
  * right.
  */
 static int
-edge_side_of_ray_start(ray_start *b, const double *p, const double *q)
+edge_side_of_sheet_ray(ray_start *b, const double *p, const double *q)
 {
 	rb_number u, v, x, y, det;
 	int sign = rb_interval_sign(rb_interval_det2(
 		rb_interval_difference(q[0], p[0]), rb_interval_difference(q[1], p[1]),
-		interval_offset_of_centroid(b, p, 0), interval_offset_of_centroid(b, p, 1)));
+		interval_offset_of_sheet_ray(b, p, 0), interval_offset_of_sheet_ray(b, p, 1)));
 
 	if (sign != RB_UNSURE && sign != 0)
 		return sign;
 	if (!b->exact)
-		compute_exact_ray_start(b);
+		compute_exact_ray_from_sheet(b);
 	rb_number_difference(&u, q[0], p[0]);
 	rb_number_difference(&v, q[1], p[1]);
-	exact_offset_of_centroid(&x, b, p, 0);
-	exact_offset_of_centroid(&y, b, p, 1);
+	exact_offset_of_sheet_ray(&x, b, p, 0);
+	exact_offset_of_sheet_ray(&y, b, p, 1);
 	rb_number_det2(&det, &u, &v, &x, &y);
 	if (det.sign == 0)
 		rb_number_det2(&det, &u, &v, &b->move[0], &b->move[1]);
@@ -528,7 +531,7 @@ edge_side_of_ray_start(ray_start *b, const double *p, const double *q)
 
 /* Returns the side of a triangle's plane by intervals, or RB_UNSURE. */
 static int
-interval_side_of_ray_start(const ray_start *b, const double *t)
+interval_side_of_sheet_ray(const ray_start *b, const double *t)
 {
 	rb_interval u[3], v[3], w[3], det = {.lo = 0, .hi = 0};
 
@@ -536,7 +539,7 @@ interval_side_of_ray_start(const ray_start *b, const double *t)
 	{
 		u[a] = rb_interval_difference(t[3 + a], t[a]);
 		v[a] = rb_interval_difference(t[6 + a], t[a]);
-		w[a] = interval_offset_of_centroid(b, t, a);
+		w[a] = interval_offset_of_sheet_ray(b, t, a);
 	}
 	for (int a = 0; a < 3; a++)
 	{
@@ -549,7 +552,7 @@ interval_side_of_ray_start(const ray_start *b, const double *t)
 
 /* Computes the dot product of a and b. */
 static void
-dot_exact_vectors(rb_number *sum, const rb_number a[3], const rb_number b[3])
+dot_exact_vectors_of_sheet_ray(rb_number *sum, const rb_number a[3], const rb_number b[3])
 {
 	rb_number x;
 
@@ -563,32 +566,32 @@ dot_exact_vectors(rb_number *sum, const rb_number a[3], const rb_number b[3])
 
 /* Returns the side of a triangle's plane on which a ray starts. */
 static int
-plane_side_of_ray_start(ray_start *b, const double *t)
+plane_side_of_sheet_ray(ray_start *b, const double *t)
 {
 	rb_number normal[3], w[3], det;
-	int sign = interval_side_of_ray_start(b, t);
+	int sign = interval_side_of_sheet_ray(b, t);
 
 	if (sign != RB_UNSURE && sign != 0)
 		return sign;
 	if (!b->exact)
-		compute_exact_ray_start(b);
+		compute_exact_ray_from_sheet(b);
 	rb_triangle_normal(normal, t);
 	for (int axis = 0; axis < 3; axis++)
-		exact_offset_of_centroid(&w[axis], b, t, axis);
-	dot_exact_vectors(&det, normal, w);
+		exact_offset_of_sheet_ray(&w[axis], b, t, axis);
+	dot_exact_vectors_of_sheet_ray(&det, normal, w);
 	if (det.sign == 0)
-		dot_exact_vectors(&det, normal, b->move);
+		dot_exact_vectors_of_sheet_ray(&det, normal, b->move);
 	return det.sign;
 }
 
 /* Returns true if triangle t is above the start of the ray. */
 static bool
-is_triangle_above_ray_start(ray_start *b, const double *t)
+is_triangle_above_sheet_ray(ray_start *b, const double *t)
 {
-	const int turn = edge_side_of_ray_start(b, t, t + 3);
+	const int turn = edge_side_of_sheet_ray(b, t, t + 3);
 
-	return turn != 0 && edge_side_of_ray_start(b, t + 3, t + 6) == turn &&
-		   edge_side_of_ray_start(b, t + 6, t) == turn && plane_side_of_ray_start(b, t) == -turn;
+	return turn != 0 && edge_side_of_sheet_ray(b, t + 3, t + 6) == turn &&
+		   edge_side_of_sheet_ray(b, t + 6, t) == turn && plane_side_of_sheet_ray(b, t) == -turn;
 }
 
 /* ---- ray join ---- */
@@ -614,8 +617,8 @@ collect_triangles_above(void *user, const rb_pair *pairs, size_t n)
 			(c->own && rb_row_of(from, t) != rb_row_of(solids, other)))
 			continue;
 		if (b.t != at)
-			begin_ray_start(&b, at, c->own);
-		if (!is_triangle_above_ray_start(&b, solids->coords + 9 * (size_t) other))
+			begin_ray_from_sheet(&b, at, c->own);
+		if (!is_triangle_above_sheet_ray(&b, solids->coords + 9 * (size_t) other))
 			continue;
 		found[nfound++] = (rb_pair){ray, other};
 		if (nfound == BATCH)
@@ -661,7 +664,7 @@ compute_boxes_of_rays(const cast *c, uint32_t n, double top, double **boxes)
 	{
 		double *box = *boxes + 6 * (size_t) i;
 
-		begin_ray_start(&b, c->from->set->coords + 9 * (size_t) c->triangle[i], c->own);
+		begin_ray_from_sheet(&b, c->from->set->coords + 9 * (size_t) c->triangle[i], c->own);
 		for (int a = 0; a < 3; a++)
 		{
 			box[a] = b.low[a];
@@ -766,7 +769,7 @@ rb_sheet_point_is_inside(const double *t, const rb_fans *solid, const rb_tree *t
 	ray_start b;
 	rb_walk w;
 
-	begin_ray_start(&b, t, false);
+	begin_ray_from_sheet(&b, t, false);
 	rb_tree_bounds(tree, lo, top);
 	for (int a = 0; a < 3; a++)
 	{
@@ -777,6 +780,6 @@ rb_sheet_point_is_inside(const double *t, const rb_fans *solid, const rb_tree *t
 	rb_walk_begin(&w, tree, NULL, lo, hi);
 	while (rb_walk_next(&w, 0, UINT32_MAX, &part, &square))
 		if (solid->sheet[part] != RB_NO_SHEET)
-			inside ^= is_triangle_above_ray_start(&b, solid->set->coords + 9 * (size_t) part);
+			inside ^= is_triangle_above_sheet_ray(&b, solid->set->coords + 9 * (size_t) part);
 	return inside;
 }

@@ -44,7 +44,7 @@ typedef struct boundary
 
 /* Returns the corners of a face, counterclockwise from outside. */
 static void
-face_corners(const boundary *b, uint32_t f, uint32_t v[3])
+get_checked_boundary_corners(const boundary *b, uint32_t f, uint32_t v[3])
 {
 	uint32_t x;
 
@@ -107,9 +107,9 @@ on_facet(const boundary *b, uint32_t f)
 /* Error of a computed volume, as a fraction of the cube of the points' distance */
 #define VOLUME_ROUNDS 0x1p-49
 
-/* Returns true if a tetrahedron at the boundary is flat up to rounding. */
+/* Returns true if a tetrahedron at the boundary of the checked mesh is flat up to rounding. */
 static bool
-nearly_flat(const rb_checking *k, const uint32_t *v, uint32_t beyond)
+is_checked_boundary_tet_flat(const rb_checking *k, const uint32_t *v, uint32_t beyond)
 {
 	double u[4][3], n[3], largest2 = 0, long2 = 0;
 	double height = HULL_ROUNDS * 0x1p-53 * k->largest * k->scale, volume = 0;
@@ -146,14 +146,14 @@ nearly_flat(const rb_checking *k, const uint32_t *v, uint32_t beyond)
  * one.
  */
 static rb_status
-two_faces(boundary *b, uint32_t side, uint32_t other)
+check_boundary_edge_of_two_faces(boundary *b, uint32_t side, uint32_t other)
 {
 	rb_checking *k = b->k;
 	uint32_t v[3], w[3], i = side % 3, j = other % 3;
 	bool turned;
 
-	face_corners(b, side / 3, v);
-	face_corners(b, other / 3, w);
+	get_checked_boundary_corners(b, side / 3, v);
+	get_checked_boundary_corners(b, other / 3, w);
 	turned = v[i] == w[(j + 1) % 3];
 	rb_unite(b->fan, side, turned ? other - j + (j + 1) % 3 : other);
 	rb_unite(b->fan, side - i + (i + 1) % 3, turned ? other : other - j + (j + 1) % 3);
@@ -167,7 +167,7 @@ two_faces(boundary *b, uint32_t side, uint32_t other)
 				return RB_OK;
 		if (rb_orient3d(rb_check_point(k, v[0]), rb_check_point(k, v[1]), rb_check_point(k, v[2]),
 						rb_check_point(k, beyond)) > 0 &&
-			!nearly_flat(k, v, beyond))
+			!is_checked_boundary_tet_flat(k, v, beyond))
 			return rb_check_fault(k, RB_FAULT_NOT_CONVEX, v[i], v[(i + 1) % 3],
 								  b->faces[side / 3] >> 2, 0);
 	}
@@ -176,7 +176,7 @@ two_faces(boundary *b, uint32_t side, uint32_t other)
 
 /* Pairs the sides of each edge, and unites corners into fans. */
 static rb_status
-pair_edge_sides(boundary *b)
+pair_checked_boundary_edges(boundary *b)
 {
 	rb_checking *k = b->k;
 	uint32_t *first, *uses;
@@ -193,7 +193,7 @@ pair_edge_sides(boundary *b)
 		uint32_t v[3];
 
 		RB_CHECK_STOP(k, f);
-		face_corners(b, f, v);
+		get_checked_boundary_corners(b, f, v);
 		for (uint32_t i = 0; i < 3; i++)
 		{
 			uint32_t side = 3 * f + i, was;
@@ -212,11 +212,11 @@ pair_edge_sides(boundary *b)
 
 		RB_CHECK_STOP(k, side);
 		if (first[side] != side && uses[first[side]] == 2)
-			RB_TRY(two_faces(b, side, first[side]));
+			RB_TRY(check_boundary_edge_of_two_faces(b, side, first[side]));
 		if (first[side] != side || uses[side] == 2)
 			continue;
 		b->odd++;
-		face_corners(b, side / 3, v);
+		get_checked_boundary_corners(b, side / 3, v);
 		if (k->in->keep == RB_KEEP_HULL && !k->has_holes)
 			RB_TRY(rb_check_fault(k, RB_FAULT_NOT_CONVEX, v[side % 3], v[(side + 1) % 3],
 								  b->faces[side / 3] >> 2, 0));
@@ -226,7 +226,7 @@ pair_edge_sides(boundary *b)
 
 /* Counts the points and fans of the boundary. */
 static rb_status
-count_points(boundary *b)
+count_checked_boundary_points(boundary *b)
 {
 	rb_checking *k = b->k;
 	uint8_t *seen;
@@ -239,7 +239,7 @@ count_points(boundary *b)
 		uint32_t v[3];
 
 		RB_CHECK_STOP(k, f);
-		face_corners(b, f, v);
+		get_checked_boundary_corners(b, f, v);
 		for (uint32_t i = 0; i < 3; i++)
 		{
 			b->nfans += rb_find_root(b->fan, 3 * f + i) == 3 * f + i;
@@ -278,8 +278,8 @@ find_cavities(boundary *b)
 		double u[3][3], m[3], d = 0;
 
 		RB_CHECK_STOP(k, f);
-		face_corners(b, piece, w);
-		face_corners(b, f, v);
+		get_checked_boundary_corners(b, piece, w);
+		get_checked_boundary_corners(b, f, v);
 		o = rb_check_point(k, w[0]);
 		for (int i = 0; i < 3; i++)
 		{
@@ -404,8 +404,8 @@ check_boundary(rb_checking *k)
 	RB_TRY(collect_boundary_faces(&b));
 	if (b.n > UINT32_MAX / 3)
 		return rb_fail(k->ctx, RB_TOO_MANY_OBJECTS, b.n, UINT32_MAX / 3, NULL);
-	RB_TRY(pair_edge_sides(&b));
-	RB_TRY(count_points(&b));
+	RB_TRY(pair_checked_boundary_edges(&b));
+	RB_TRY(count_checked_boundary_points(&b));
 	for (uint32_t i = 0; i < k->in->npoints; i++)
 		used += (k->point[i] & RB_POINT_USED) != 0;
 	r->boundary_faces = b.n;

@@ -127,8 +127,8 @@ check_listed_segments(rb_checking *k)
 
 /* Fills in the edges that end at each point, and finds the ends of the path. */
 static rb_status
-fill_ends(rb_checking *k, segment_ends *at, uint32_t s, bool *good, uint32_t tips[2],
-		  uint32_t *ntips)
+list_edges_of_segment_path(rb_checking *k, segment_ends *at, uint32_t s, bool *good,
+						   uint32_t tips[2], uint32_t *ntips)
 {
 	const rb_check_input *in = k->in;
 
@@ -217,7 +217,7 @@ walk_path(rb_checking *k, const segment_ends *at, uint32_t s, uint32_t from, uin
 
 /* Checks the path of one segment. */
 static rb_status
-one_segment(rb_checking *k, segment_ends *at, uint32_t s)
+check_path_of_segment(rb_checking *k, segment_ends *at, uint32_t s)
 {
 	const rb_check_input *in = k->in;
 	uint64_t faults = k->report->count[RB_FAULT_SEGMENT_PATH];
@@ -236,7 +236,7 @@ one_segment(rb_checking *k, segment_ends *at, uint32_t s)
 		w.to = in->segments[s][1];
 		return rb_check_defer(k, &w);
 	}
-	RB_TRY(fill_ends(k, at, s, &good, tips, &ntips));
+	RB_TRY(list_edges_of_segment_path(k, at, s, &good, tips, &ntips));
 	if (good && in->segments != NULL)
 		for (int i = 0; good && i < 2; i++)
 		{
@@ -295,7 +295,7 @@ check_segments(rb_checking *k)
 		RB_CHECK_STOP(k, s);
 		if (k->segment_bad[s])
 			continue;
-		RB_TRY(one_segment(k, &at, s));
+		RB_TRY(check_path_of_segment(k, &at, s));
 		for (uint32_t i = k->edges_of.start[s]; i < k->edges_of.start[s + 1]; i++)
 			for (int j = 0; j < 2; j++)
 				at.n[in->edges[k->edges_of.member[i]][j]] = 0;
@@ -426,14 +426,15 @@ typedef struct facets
 
 /* Returns the coordinates of a point of the PLC, not of the mesh. */
 static const double *
-plc_point(const facets *c, uint32_t p)
+get_point_of_checked_plc(const facets *c, uint32_t p)
 {
 	return c->k->in->plc->points + 3 * (size_t) p;
 }
 
 /* Computes the scaled normal of a triangle. */
 static void
-scaled_normal(const facets *f, const double *a, const double *b, const double *c, double n[3])
+normal_of_checked_facet_triangle(const facets *f, const double *a, const double *b, const double *c,
+								 double n[3])
 {
 	double u[3], v[3];
 
@@ -484,7 +485,9 @@ measure_triangles(facets *c)
 		const uint32_t *v = plc->triangles[t];
 
 		RB_CHECK_STOP(k, t);
-		scaled_normal(c, plc_point(c, v[0]), plc_point(c, v[1]), plc_point(c, v[2]), n);
+		normal_of_checked_facet_triangle(c, get_point_of_checked_plc(c, v[0]),
+										 get_point_of_checked_plc(c, v[1]),
+										 get_point_of_checked_plc(c, v[2]), n);
 		for (int i = 0; i < 3; i++)
 		{
 			sum[i] += n[i];
@@ -506,12 +509,15 @@ measure_triangles(facets *c)
 		const uint32_t *v = plc->triangles[t];
 
 		RB_CHECK_STOP(k, t);
-		scaled_normal(c, plc_point(c, v[0]), plc_point(c, v[1]), plc_point(c, v[2]), n);
+		normal_of_checked_facet_triangle(c, get_point_of_checked_plc(c, v[0]),
+										 get_point_of_checked_plc(c, v[1]),
+										 get_point_of_checked_plc(c, v[2]), n);
 		c->area += fabs(n[c->axis]);
 		for (int i = 0; i < 3; i++)
 		{
-			const double *p = plc_point(c, v[i]), *q = plc_point(c, v[(i + 1) % 3]);
-			double h = height_above(c, p, plc_point(c, plc->triangles[c->from][0]));
+			const double *p = get_point_of_checked_plc(c, v[i]),
+						 *q = get_point_of_checked_plc(c, v[(i + 1) % 3]);
+			double h = height_above(c, p, get_point_of_checked_plc(c, plc->triangles[c->from][0]));
 			uint32_t s;
 
 			c->low = fmin(c->low, h);
@@ -567,8 +573,8 @@ by_faces(facets *c)
 		RB_CHECK_STOP(k, i);
 		if (rb_check_bad(k, v[0]) || rb_check_bad(k, v[1]) || rb_check_bad(k, v[2]))
 			continue;
-		scaled_normal(c, rb_check_point(k, v[0]), rb_check_point(k, v[1]), rb_check_point(k, v[2]),
-					  n);
+		normal_of_checked_facet_triangle(c, rb_check_point(k, v[0]), rb_check_point(k, v[1]),
+										 rb_check_point(k, v[2]), n);
 		dot = n[0] * sum[0] + n[1] * sum[1] + n[2] * sum[2];
 		for (int j = 0; j < 3; j++)
 			sum[j] += dot < 0 ? -n[j] : n[j];
@@ -579,7 +585,7 @@ by_faces(facets *c)
 
 /* Returns the orientation of three points seen along the axis. */
 static int
-orient_points(const facets *c, uint32_t p, uint32_t q, uint32_t r)
+orientation_on_checked_facet(const facets *c, uint32_t p, uint32_t q, uint32_t r)
 {
 	int x = (c->axis + 1) % 3, y = (c->axis + 2) % 3;
 	double v[3][2];
@@ -603,7 +609,7 @@ is_near_line(const facets *c, uint32_t p, uint32_t q, uint32_t r)
 	const double *a = rb_check_point(c->k, p), *b = rb_check_point(c->k, q);
 	double n[3], scale = c->k->scale;
 
-	scaled_normal(c, a, b, rb_check_point(c->k, r), n);
+	normal_of_checked_facet_triangle(c, a, b, rb_check_point(c->k, r), n);
 	return hypot(hypot(n[0], n[1]), n[2]) <=
 		   c->k->near * scale *
 			   hypot(hypot((b[0] - a[0]) * scale, (b[1] - a[1]) * scale), (b[2] - a[2]) * scale);
@@ -623,7 +629,7 @@ is_thin_face(const facets *c, const uint32_t *v)
 
 /* Checks that a corner of a facet's face is a vertex on the facet. */
 static rb_status
-one_corner(facets *c, uint32_t face, uint32_t p)
+check_corner_on_facet(facets *c, uint32_t face, uint32_t p)
 {
 	rb_checking *k = c->k;
 	const rb_check_input *in = k->in;
@@ -641,7 +647,8 @@ one_corner(facets *c, uint32_t face, uint32_t p)
 
 		if ((k->point[p] & (RB_POINT_SEEN | RB_POINT_BAD)) == 0 && in->plc != NULL)
 		{
-			h = height_above(c, rb_check_point(k, p), plc_point(c, in->plc->triangles[c->from][0]));
+			h = height_above(c, rb_check_point(k, p),
+							 get_point_of_checked_plc(c, in->plc->triangles[c->from][0]));
 			thick =
 				fmax(c->high - c->low, in->plc->tolerance != NULL ? in->plc->tolerance[c->f] : 0);
 			h = fmax(c->high - thick - h, h - c->low - thick);
@@ -679,7 +686,7 @@ check_faces(facets *c, double *area, uint32_t *points)
 		{
 			uint32_t side = 3 * (i - start) + j;
 
-			RB_TRY(one_corner(c, face, v[j]));
+			RB_TRY(check_corner_on_facet(c, face, v[j]));
 			RB_TRY(rb_check_insert_pair(k->ctx, &k->local, v[j], v[(j + 1) % 3], side, &was));
 			c->uses[side] = 0;
 			if (was == RB_NONE)
@@ -692,14 +699,14 @@ check_faces(facets *c, double *area, uint32_t *points)
 			c->quiet = true;
 		else
 		{
-			int turn = orient_points(c, v[0], v[1], v[2]);
+			int turn = orientation_on_checked_facet(c, v[0], v[1], v[2]);
 			double n[3];
 
 			if (turn == 0 && !is_thin_face(c, v))
 				RB_TRY(rb_check_fault(k, RB_FAULT_FACE_FLAT, face, c->f, RB_NONE, 0));
 			k->report->turned_faces += k->in->plc != NULL && turn == -c->turn;
-			scaled_normal(c, rb_check_point(k, v[0]), rb_check_point(k, v[1]),
-						  rb_check_point(k, v[2]), n);
+			normal_of_checked_facet_triangle(c, rb_check_point(k, v[0]), rb_check_point(k, v[1]),
+											 rb_check_point(k, v[2]), n);
 			*area += fabs(n[c->axis]);
 		}
 	}
@@ -753,7 +760,8 @@ check_facet_edges(facets *c)
 		if (rb_check_bad(k, p) || rb_check_bad(k, q) || rb_check_bad(k, v[(side + 2) % 3]) ||
 			rb_check_bad(k, w[(other + 2) % 3]))
 			continue;
-		if (orient_points(c, p, q, v[(side + 2) % 3]) * orient_points(c, p, q, w[(other + 2) % 3]) >
+		if (orientation_on_checked_facet(c, p, q, v[(side + 2) % 3]) *
+					orientation_on_checked_facet(c, p, q, w[(other + 2) % 3]) >
 				0 &&
 			!is_near_line(c, p, q, v[(side + 2) % 3]) && !is_near_line(c, p, q, w[(other + 2) % 3]))
 			RB_TRY(rb_check_fault(k, RB_FAULT_FACET_FOLDED, c->f, p, q, 0));
@@ -808,7 +816,7 @@ check_missing_facet(facets *c)
 
 /* Checks that the faces of one facet tile it. */
 static rb_status
-one_facet(facets *c)
+check_faces_tile_facet(facets *c)
 {
 	rb_checking *k = c->k;
 	rb_check_report *r = k->report;
@@ -909,7 +917,7 @@ check_facets(rb_checking *k)
 		while (in->plc != NULL && t < in->plc->ntriangles && in->plc->facet_of[t] == f)
 			t++;
 		c.to = t;
-		RB_TRY(one_facet(&c));
+		RB_TRY(check_faces_tile_facet(&c));
 	}
 	for (uint32_t i = 0; i < in->npoints; i++)
 		if (rb_check_kind(k, i) == RB_VERTEX_ON_FACET &&

@@ -51,9 +51,9 @@ rb_check_defer(rb_checking *k, const rb_deferred_test *w)
 
 /* ---- points ---- */
 
-/* Checks that points are finite and measures their extent. */
+/* Checks that the points of the mesh are finite, and measures their extent. */
 static rb_status
-measure_extent(rb_checking *k)
+measure_checked_extent(rb_checking *k)
 {
 	double low[3] = {HUGE_VAL, HUGE_VAL, HUGE_VAL};
 	double high[3] = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
@@ -162,7 +162,7 @@ static rb_status
 check_mesh_points(rb_checking *k)
 {
 	RB_TRY(RB_ALLOCATE(k->ctx, k->point, (size_t) k->in->npoints + 1));
-	RB_TRY(measure_extent(k));
+	RB_TRY(measure_checked_extent(k));
 	RB_TRY(equal_points(k));
 	RB_TRY(check_kinds(k));
 	return check_inputs(k);
@@ -266,14 +266,14 @@ side_of_tet(const rb_checking *k, uint32_t face)
 
 /* Returns the vertex of a face's tetrahedron that is not on the face. */
 static uint32_t
-opposite_corner(const rb_checking *k, uint32_t face)
+corner_opposite_checked_face(const rb_checking *k, uint32_t face)
 {
 	return k->in->tets[face >> 2][face & 3];
 }
 
 /* Pairs a face with its twin, or stores it until that comes. */
 static rb_status
-put_face(rb_checking *k, uint32_t face)
+pair_checked_face(rb_checking *k, uint32_t face)
 {
 	uint32_t *at, other;
 
@@ -290,8 +290,8 @@ put_face(rb_checking *k, uint32_t face)
 	if (k->mate[other] != RB_NONE)
 	{
 		k->mate[face] = RB_NO_TEST;
-		return rb_check_fault(k, RB_FAULT_SHARED, other >> 2, face >> 2, opposite_corner(k, face),
-							  0);
+		return rb_check_fault(k, RB_FAULT_SHARED, other >> 2, face >> 2,
+							  corner_opposite_checked_face(k, face), 0);
 	}
 	k->mate[face] = other;
 	k->mate[other] = face;
@@ -299,24 +299,25 @@ put_face(rb_checking *k, uint32_t face)
 	{
 		k->mate[face] = k->mate[other] = RB_NO_TEST;
 		return rb_check_fault(k, RB_FAULT_SAME_SIDE, other >> 2, face >> 2,
-							  opposite_corner(k, face), 0);
+							  corner_opposite_checked_face(k, face), 0);
 	}
 	return RB_OK;
 }
 
 /* Returns a different tetrahedron that has the same corners as tetrahedron t, or RB_NONE. */
 static uint32_t
-twin_of(const rb_checking *k, uint32_t t)
+find_twin_of_checked_tet(const rb_checking *k, uint32_t t)
 {
 	uint32_t other = *rb_face_table_find(&k->faces, k, key_of_face(k, t << 2));
 
 	if (other == RB_NONE)
 		return RB_NONE;
-	if (opposite_corner(k, other) == k->in->tets[t][0])
+	if (corner_opposite_checked_face(k, other) == k->in->tets[t][0])
 		return other >> 2;
 	other = k->mate[other];
-	return other < RB_NO_TEST && opposite_corner(k, other) == k->in->tets[t][0] ? other >> 2
-																				: RB_NONE;
+	return other < RB_NO_TEST && corner_opposite_checked_face(k, other) == k->in->tets[t][0]
+			   ? other >> 2
+			   : RB_NONE;
 }
 
 /* Checks all tetrahedra and pairs their faces. */
@@ -342,7 +343,7 @@ check_tets(rb_checking *k)
 		RB_TRY(check_tet(k, t, &sum, &rest));
 		if (k->sign[t] == RB_EXCLUDED)
 			continue;
-		twin = twin_of(k, t);
+		twin = find_twin_of_checked_tet(k, t);
 		if (twin != RB_NONE)
 		{
 			k->sign[t] = RB_EXCLUDED;
@@ -353,7 +354,7 @@ check_tets(rb_checking *k)
 		for (uint32_t i = 0; i < 4; i++)
 		{
 			k->point[v[i]] |= RB_POINT_USED;
-			RB_TRY(put_face(k, t << 2 | i));
+			RB_TRY(pair_checked_face(k, t << 2 | i));
 			for (uint32_t j = 0; j < i; j++)
 				RB_TRY(rb_pair_set_insert(k->ctx, &k->edges, v[i], v[j]));
 		}
@@ -394,7 +395,7 @@ rb_check_tets(rb_checking *k)
 
 /* Checks the two tetrahedra at a face: regions and Delaunay property. */
 static rb_status
-check_pair(rb_checking *k, uint32_t face, uint32_t other)
+check_tets_at_mesh_face(rb_checking *k, uint32_t face, uint32_t other)
 {
 	const rb_check_input *in = k->in;
 	uint32_t t = face >> 2, u = other >> 2, x;
@@ -430,7 +431,7 @@ rb_check_delaunay(rb_checking *k)
 			uint32_t other = k->mate[face];
 
 			if (other < RB_NO_TEST && face < other && (k->on_facet[t] >> i & 1) == 0)
-				RB_TRY(check_pair(k, face, other));
+				RB_TRY(check_tets_at_mesh_face(k, face, other));
 		}
 	}
 	return RB_OK;

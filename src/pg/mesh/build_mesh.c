@@ -498,7 +498,7 @@ make_solid(rb_context *ctx, const rb_meshing_threads *t, uint32 solid, rb_meshin
 
 /* Records a failure of the run, and stops the other threads. */
 static void
-fail_run(const rb_meshing_threads *t, rb_status status, const rb_error *error)
+fail_meshes_of_solids(const rb_meshing_threads *t, rb_status status, const rb_error *error)
 {
 	if (error->status == status)
 		(void) rb_fail(&t->run->ctx, status, error->need, error->limit, error->text);
@@ -543,7 +543,7 @@ make_meshes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		else if (part->status != RB_OK)
 		{
 			if (part->status != RB_STOPPED)
-				fail_run(t, part->status, &ctx->error);
+				fail_meshes_of_solids(t, part->status, &ctx->error);
 			return;
 		}
 		rb_progress(&t->run->ctx, RB_STAGE_READ, rb_add(&t->done, 1), t->nsolids);

@@ -138,7 +138,7 @@ check_loaded_mesh(rb_meshing_run *run)
 
 /* Returns an array of n ids. */
 static Datum
-make_ids(const int64 *ids, int n)
+make_ids_of_fault(const int64 *ids, int n)
 {
 	Datum values[3];
 
@@ -219,7 +219,7 @@ put_fault(const rb_meshing_run *run, const checking *c, const rb_fault *fault,
 	{
 		nulls[VERTICES + kind] = n[kind] == 0;
 		if (n[kind] > 0)
-			values[VERTICES + kind] = make_ids(ids[kind], n[kind]);
+			values[VERTICES + kind] = make_ids_of_fault(ids[kind], n[kind]);
 	}
 	values[AMOUNT] = Float8GetDatum(fault->amount);
 	nulls[AMOUNT] = fault->amount == 0;
@@ -338,21 +338,21 @@ typedef struct boundary_search
 
 /* Returns the coordinates of a vertex of the mesh that is checked. */
 static const double *
-get_mesh_point(const boundary_search *e, uint32 v)
+get_point_near_open_end(const boundary_search *e, uint32 v)
 {
 	return e->tets->points + 3 * (size_t) v;
 }
 
 /* Returns the tetrahedron beyond the face opposite to corner i, or RB_NONE at the boundary. */
 static uint32
-get_tet_neighbor(const boundary_search *e, uint32 tet, int i)
+get_neighbor_near_open_end(const boundary_search *e, uint32 tet, int i)
 {
 	return e->tets->neighbours[4 * (size_t) tet + i];
 }
 
 /* Returns the corner of a tetrahedron that is vertex v. */
 static int
-find_tet_corner(const boundary_search *e, uint32 tet, uint32 v)
+find_corner_near_open_end(const boundary_search *e, uint32 tet, uint32 v)
 {
 	int i = 0;
 
@@ -361,9 +361,9 @@ find_tet_corner(const boundary_search *e, uint32 tet, uint32 v)
 	return i;
 }
 
-/* Computes scale and tolerance of flatness from the extent of the mesh. */
+/* Computes scale and tolerance of flatness from the extent of the mesh, to find its open ends. */
 static void
-measure_extent(boundary_search *e)
+measure_mesh_for_open_end(boundary_search *e)
 {
 	double low[3] = {INFINITY, INFINITY, INFINITY};
 	double high[3] = {-INFINITY, -INFINITY, -INFINITY};
@@ -374,7 +374,7 @@ measure_extent(boundary_search *e)
 		for (int i = 0; i < 4; i++)
 			for (int k = 0; k < 3; k++)
 			{
-				const double x = get_mesh_point(e, e->tets->tets[t][i])[k];
+				const double x = get_point_near_open_end(e, e->tets->tets[t][i])[k];
 
 				low[k] = fmin(low[k], x);
 				high[k] = fmax(high[k], x);
@@ -397,9 +397,12 @@ cross_norm2(const double *u, const double *v)
 	return x * x + y * y + z * z;
 }
 
-/* Returns true if one of four points is within the tolerance of the plane of the others. */
+/*
+ * Returns true if one of four vertices near a possible open end is within the tolerance of the plane
+ * of the others.
+ */
 static bool
-nearly_flat(const boundary_search *e, const uint32 *v)
+is_nearly_flat_near_open_end(const boundary_search *e, const uint32 *v)
 {
 	double u[3][3];
 	double w[2][3];
@@ -408,7 +411,9 @@ nearly_flat(const boundary_search *e, const uint32 *v)
 
 	for (int i = 0; i < 3; i++)
 		for (int k = 0; k < 3; k++)
-			u[i][k] = (get_mesh_point(e, v[i + 1])[k] - get_mesh_point(e, v[0])[k]) * e->scale;
+			u[i][k] =
+				(get_point_near_open_end(e, v[i + 1])[k] - get_point_near_open_end(e, v[0])[k]) *
+				e->scale;
 	for (int i = 0; i < 2; i++)
 		for (int k = 0; k < 3; k++)
 			w[i][k] = u[i + 1][k] - u[0][k];
@@ -436,7 +441,8 @@ is_boundary_convex_at_edge(const boundary_search *e, uint32 tet, int i, uint32 v
 
 	for (;;)
 	{
-		const uint32 next = get_tet_neighbor(e, t, find_tet_corner(e, t, behind));
+		const uint32 next =
+			get_neighbor_near_open_end(e, t, find_corner_near_open_end(e, t, behind));
 		const uint32_t *w;
 		uint32 beyond = RB_NONE;
 
@@ -457,12 +463,13 @@ is_boundary_convex_at_edge(const boundary_search *e, uint32 tet, int i, uint32 v
 	for (int k = 0, n = 0; k < 4; k++)
 		if (k != i)
 			face[n++] = first[k];
-	sides[0] = rb_orient3d(get_mesh_point(e, face[0]), get_mesh_point(e, face[1]),
-						   get_mesh_point(e, face[2]), get_mesh_point(e, first[i]));
-	sides[1] = rb_orient3d(get_mesh_point(e, face[0]), get_mesh_point(e, face[1]),
-						   get_mesh_point(e, face[2]), get_mesh_point(e, pivot));
+	sides[0] =
+		rb_orient3d(get_point_near_open_end(e, face[0]), get_point_near_open_end(e, face[1]),
+					get_point_near_open_end(e, face[2]), get_point_near_open_end(e, first[i]));
+	sides[1] = rb_orient3d(get_point_near_open_end(e, face[0]), get_point_near_open_end(e, face[1]),
+						   get_point_near_open_end(e, face[2]), get_point_near_open_end(e, pivot));
 	face[3] = pivot;
-	return sides[0] * sides[1] >= 0 || nearly_flat(e, face);
+	return sides[0] * sides[1] >= 0 || is_nearly_flat_near_open_end(e, face);
 }
 
 rb_status
@@ -476,7 +483,7 @@ rb_meshing_find_open_end(rb_context *ctx, const rb_tets *tets, uint32 *tet)
 		status = rb_table_insert(ctx, &e.faces, tets->faces[i][0], tets->faces[i][1],
 								 tets->faces[i][2], 0, NULL, NULL);
 	if (status == RB_OK)
-		measure_extent(&e);
+		measure_mesh_for_open_end(&e);
 	for (uint32 t = 0; t < tets->ntets && status == RB_OK && *tet == RB_NONE; t++)
 	{
 		const uint32_t *v = tets->tets[t];
@@ -485,7 +492,7 @@ rb_meshing_find_open_end(rb_context *ctx, const rb_tets *tets, uint32 *tet)
 			status = RB_STOPPED;
 		for (int i = 0; i < 4; i++)
 		{
-			if (get_tet_neighbor(&e, t, i) != RB_NONE ||
+			if (get_neighbor_near_open_end(&e, t, i) != RB_NONE ||
 				rb_table_get(&e.faces, v[(i + 1) % 4], v[(i + 2) % 4], v[(i + 3) % 4]) != NULL)
 				continue;
 			for (int k = 0; k < 4; k++)

@@ -120,7 +120,7 @@ sort_labels(label_list *list)
 
 /* Returns the quoted name of the id column of rows. */
 static const char *
-find_id_column(Relation rel, const rb_source *source)
+find_id_column_of_labels(Relation rel, const rb_source *source)
 {
 	const TupleDesc desc = RelationGetDescr(rel);
 	rb_column column;
@@ -170,7 +170,7 @@ make_label_query(const rb_meshing_table *t, rb_meshing_label_source *from, const
 			" count(label) AS labels, count(*) AS n FROM (SELECT %s::pg_catalog.int8 AS id,"
 			" %s::pg_catalog.text COLLATE \"C\" AS label FROM %s) l GROUP BY id) r"
 			" ON r.id OPERATOR(pg_catalog.=) m.%s ORDER BY m.id",
-			key, t->quoted, find_id_column(rel, &source), name,
+			key, t->quoted, find_id_column_of_labels(rel, &source), name,
 			quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
 									   RelationGetRelationName(rel)),
 			key);

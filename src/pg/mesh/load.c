@@ -50,7 +50,7 @@ typedef struct word_receiver
 
 /* Resizes a block of memory, or raises an ERROR. */
 static void
-resize_block(rb_meshing_run *run, void **block, size_t bytes)
+resize_loaded_block(rb_meshing_run *run, void **block, size_t bytes)
 {
 	rb_error error;
 	rb_status status = rb_resize(run->memory, block, bytes, &error);
@@ -66,13 +66,13 @@ rb_meshing_array(rb_meshing_run *run, size_t n, size_t element)
 {
 	void *block = NULL;
 
-	resize_block(run, &block, (n + 1) * element);
+	resize_loaded_block(run, &block, (n + 1) * element);
 	return block;
 }
 
 /* Returns the kind of a vertex as a word. */
 static uint64
-kind_word(const char *kind)
+word_of_loaded_vertex_kind(const char *kind)
 {
 	static const char *const names[] = {"input", "crossing", "segment", "edge",
 										"facet", "inside",   "hull"};
@@ -109,7 +109,7 @@ receive_row_words(TupleTableSlot *slot, DestReceiver *self)
 	if (r->n == r->cap)
 	{
 		r->cap = Max(1024, r->cap + r->cap / 2);
-		resize_block(r->run, (void **) &r->words, r->cap * r->columns * sizeof *r->words);
+		resize_loaded_block(r->run, (void **) &r->words, r->cap * r->columns * sizeof *r->words);
 	}
 	if (r->n >= UINT32_MAX - 1)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -138,7 +138,7 @@ receive_row_words(TupleTableSlot *slot, DestReceiver *self)
 				to[i] = (uint64) DatumGetInt32(slot->tts_values[i]);
 				break;
 			case TEXTOID:
-				to[i] = kind_word(TextDatumGetCString(slot->tts_values[i]));
+				to[i] = word_of_loaded_vertex_kind(TextDatumGetCString(slot->tts_values[i]));
 				break;
 			default:
 				to[i] = (uint64) slot->tts_values[i];
@@ -152,7 +152,7 @@ receive_row_words(TupleTableSlot *slot, DestReceiver *self)
  * then the words would be pointers.
  */
 static void
-check_types(DestReceiver *self, int operation, TupleDesc desc)
+check_types_of_loaded_columns(DestReceiver *self, int operation, TupleDesc desc)
 {
 	const word_receiver *r = (word_receiver *) self;
 
@@ -165,7 +165,7 @@ check_types(DestReceiver *self, int operation, TupleDesc desc)
 
 /* Does nothing, as shutdown and as destructor; a DestReceiver must have both callbacks. */
 static void
-do_nothing(DestReceiver *self)
+do_nothing_after_loading(DestReceiver *self)
 {
 }
 
@@ -181,9 +181,9 @@ read_mesh_table(rb_meshing_run *run, const rb_meshing_table *t, int *columns, ui
 
 	memset(&r, 0, sizeof r);
 	r.pub.receiveSlot = receive_row_words;
-	r.pub.rStartup = check_types;
-	r.pub.rShutdown = do_nothing;
-	r.pub.rDestroy = do_nothing;
+	r.pub.rStartup = check_types_of_loaded_columns;
+	r.pub.rShutdown = do_nothing_after_loading;
+	r.pub.rDestroy = do_nothing_after_loading;
 	r.pub.mydest = DestTuplestore; /* Any destination that keeps its rows */
 	r.run = run;
 	r.table = t;
@@ -218,7 +218,7 @@ read_mesh_table(rb_meshing_run *run, const rb_meshing_table *t, int *columns, ui
 
 /* Copies column i of the words to an array. */
 static int64 *
-take_column(rb_meshing_run *run, const uint64 *words, uint32 n, int columns, int i)
+copy_loaded_column(rb_meshing_run *run, const uint64 *words, uint32 n, int columns, int i)
 {
 	int64 *to = rb_meshing_array(run, n, sizeof *to);
 
@@ -229,7 +229,7 @@ take_column(rb_meshing_run *run, const uint64 *words, uint32 n, int columns, int
 
 /* Returns the number of the vertex with an id, or RB_NONE. */
 static uint32
-find_vertex(const rb_meshing_loaded *mesh, int64 id)
+find_loaded_vertex(const rb_meshing_loaded *mesh, int64 id)
 {
 	const int64 *ids = mesh->id[RB_MESH_VERTICES];
 	uint32 low = 0;
@@ -252,22 +252,22 @@ find_vertex(const rb_meshing_loaded *mesh, int64 id)
 
 /* Copies `corners` columns from column 1 on, as vertex numbers. */
 static void *
-take_corners(rb_meshing_run *run, const rb_meshing_loaded *mesh, const uint64 *words, uint32 n,
-			 int columns, int corners)
+copy_loaded_corners(rb_meshing_run *run, const rb_meshing_loaded *mesh, const uint64 *words,
+					uint32 n, int columns, int corners)
 {
 	uint32 *to = rb_meshing_array(run, n, corners * sizeof *to);
 
 	for (uint32 k = 0; k < n; k++)
 		for (int i = 0; i < corners; i++)
 			to[(size_t) k * corners + i] =
-				find_vertex(mesh, (int64) words[(size_t) k * columns + 1 + i]);
+				find_loaded_vertex(mesh, (int64) words[(size_t) k * columns + 1 + i]);
 	return to;
 }
 
 /* Moves the words of the rows to the arrays of vertices. */
 static void
-take_vertices(rb_meshing_run *run, rb_meshing_loaded *mesh, const uint64 *words, uint32 n,
-			  int columns)
+move_loaded_vertices(rb_meshing_run *run, rb_meshing_loaded *mesh, const uint64 *words, uint32 n,
+					 int columns)
 {
 	mesh->points = rb_meshing_array(run, n, 3 * sizeof(double));
 	mesh->kind = rb_meshing_array(run, n, 1);
@@ -279,7 +279,7 @@ take_vertices(rb_meshing_run *run, rb_meshing_loaded *mesh, const uint64 *words,
 			mesh->points[3 * (size_t) k + i] = DatumGetFloat8((Datum) row[1 + i]);
 		mesh->kind[k] = (uint8) row[4];
 	}
-	mesh->parent_id = take_column(run, words, n, columns, 5);
+	mesh->parent_id = copy_loaded_column(run, words, n, columns, 5);
 }
 
 void
@@ -298,26 +298,26 @@ rb_meshing_load(rb_meshing_run *run, const rb_meshing_table *tables, rb_meshing_
 
 		rb_progress_note(run->progress, RB_MESH_LOAD, i, RB_MESH_TABLES);
 		n = mesh->n[i] = read_mesh_table(run, &tables[i], &columns, &words);
-		mesh->id[i] = take_column(run, words, n, columns, 0);
+		mesh->id[i] = copy_loaded_column(run, words, n, columns, 0);
 		switch (tables[i].kind)
 		{
 			case RB_MESH_VERTICES:
-				take_vertices(run, mesh, words, n, columns);
+				move_loaded_vertices(run, mesh, words, n, columns);
 				break;
 			case RB_MESH_TETS:
-				mesh->tets = take_corners(run, mesh, words, n, columns, 4);
-				mesh->region = take_column(run, words, n, columns, 5);
+				mesh->tets = copy_loaded_corners(run, mesh, words, n, columns, 4);
+				mesh->region = copy_loaded_column(run, words, n, columns, 5);
 				break;
 			case RB_MESH_FACES:
-				mesh->faces = take_corners(run, mesh, words, n, columns, 3);
-				mesh->facet_id = take_column(run, words, n, columns, 4);
-				mesh->polygon = take_column(run, words, n, columns, 5);
+				mesh->faces = copy_loaded_corners(run, mesh, words, n, columns, 3);
+				mesh->facet_id = copy_loaded_column(run, words, n, columns, 4);
+				mesh->polygon = copy_loaded_column(run, words, n, columns, 5);
 				break;
 			default:
-				mesh->edges = take_corners(run, mesh, words, n, columns, 2);
-				mesh->segment = take_column(run, words, n, columns, 3);
-				mesh->segment_id = take_column(run, words, n, columns, 4);
-				mesh->segment_facet = take_column(run, words, n, columns, 5);
+				mesh->edges = copy_loaded_corners(run, mesh, words, n, columns, 2);
+				mesh->segment = copy_loaded_column(run, words, n, columns, 3);
+				mesh->segment_id = copy_loaded_column(run, words, n, columns, 4);
+				mesh->segment_facet = copy_loaded_column(run, words, n, columns, 5);
 		}
 		rb_free(run->memory, (void **) &words);
 	}
@@ -551,7 +551,7 @@ typedef struct edge_ends
 
 /* Orders edges by their ends. */
 static int
-compare_ends(const void *a, const void *b)
+compare_ends_of_loaded_edges(const void *a, const void *b)
 {
 	const edge_ends *x = a;
 	const edge_ends *y = b;
@@ -579,7 +579,7 @@ typedef struct segment_piece
 
 /* Orders edges by segment, then by number. */
 static int
-compare_pieces(const void *a, const void *b)
+compare_loaded_subsegments(const void *a, const void *b)
 {
 	const segment_piece *x = a;
 	const segment_piece *y = b;
@@ -590,7 +590,7 @@ compare_pieces(const void *a, const void *b)
 }
 
 static int
-compare_uint32(const void *a, const void *b)
+compare_loaded_numbers(const void *a, const void *b)
 {
 	const uint32 x = *(const uint32 *) a;
 	const uint32 y = *(const uint32 *) b;
@@ -611,7 +611,7 @@ find_segment_ends(const rb_meshing_loaded *mesh, const segment_piece *pieces, ui
 	for (uint32 i = 0; i < n; i++)
 		memcpy(scratch + 2 * (size_t) i, mesh->edges[pieces[i].edge], 2 * sizeof *scratch);
 	if (n > 1)
-		qsort(scratch, 2 * (size_t) n, sizeof *scratch, compare_uint32);
+		qsort(scratch, 2 * (size_t) n, sizeof *scratch, compare_loaded_numbers);
 	v[0] = scratch[0];
 	v[1] = scratch[2 * (size_t) n - 1];
 	for (size_t i = 0; i < 2 * (size_t) n; i++)
@@ -641,10 +641,10 @@ match_segments(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_ma
 		memcpy(to->segments[i], plc->segments[i], 2 * sizeof(uint32));
 		to->segment[i] = 0;
 	}
-	qsort(list, given, sizeof *list, compare_ends);
+	qsort(list, given, sizeof *list, compare_ends_of_loaded_edges);
 	for (uint32 i = 0; i < n; i++)
 		pieces[i] = (segment_piece){mesh->segment[i], i};
-	qsort(pieces, n, sizeof *pieces, compare_pieces);
+	qsort(pieces, n, sizeof *pieces, compare_loaded_subsegments);
 	for (uint32 i = 0, next; i < n; i = next)
 	{
 		uint32_t v[2];
@@ -656,7 +656,7 @@ match_segments(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_ma
 			next++;
 		find_segment_ends(mesh, pieces + i, next - i, scratch, v);
 		key = make_ends(v, 0);
-		found = bsearch(&key, list, given, sizeof *list, compare_ends);
+		found = bsearch(&key, list, given, sizeof *list, compare_ends_of_loaded_edges);
 		number = found != NULL && to->segment[found->number] == 0 ? found->number : to->nsegments++;
 		if (number >= given)
 			memcpy(to->segments[number], v, sizeof v);

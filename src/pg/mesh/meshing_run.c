@@ -69,7 +69,7 @@ rb_meshing_open(const rb_meshing_call *call, MemoryContext context)
 
 /* Adds a seed for each point of the set. */
 static void
-add_seeds(rb_meshing_run *run, rb_meshing_side side)
+add_seeds_of_meshing_run(rb_meshing_run *run, rb_meshing_side side)
 {
 	const rb_set *set = rb_meshing_set(run, side);
 
@@ -100,8 +100,8 @@ rb_meshing_read(rb_meshing_run *run)
 	holes = rb_meshing_set(run, RB_MESH_HOLES);
 	seeds = (regions == NULL ? 0 : regions->nparts) + (holes == NULL ? 0 : holes->nparts);
 	run->seeds = MemoryContextAllocHuge(GetMemoryChunkContext(run), (seeds + 1) * sizeof(rb_seed));
-	add_seeds(run, RB_MESH_REGIONS);
-	add_seeds(run, RB_MESH_HOLES);
+	add_seeds_of_meshing_run(run, RB_MESH_REGIONS);
+	add_seeds_of_meshing_run(run, RB_MESH_HOLES);
 	for (int i = 0; i < run->call->sides; i++)
 		parts += run->side[i].set->nparts;
 	run->ctx.threads = rb_threads(parts);
@@ -124,7 +124,7 @@ run_meshing_work(void *arg)
  * triangles.
  */
 static uint64
-expected_points(const rb_meshing_run *run)
+expected_points_of_meshing_run(const rb_meshing_run *run)
 {
 	uint64 n = 0;
 
@@ -150,9 +150,9 @@ raise_meshing_failure(rb_meshing_run *run, rb_status status)
 	if (error.status != status)
 		error = (rb_error){status, 0, 0, ""};
 	if (status == RB_OVER_BUDGET)
-		error.need =
-			Max(error.need + error.need / 2,
-				rb_memory_used(run->memory) + expected_points(run) * TETS_OF_POINT * TET_BYTES);
+		error.need = Max(error.need + error.need / 2,
+						 rb_memory_used(run->memory) +
+							 expected_points_of_meshing_run(run) * TETS_OF_POINT * TET_BYTES);
 	rb_raise_of(run->call->function, RB_MESH_WHAT, status, &error);
 }
 
@@ -494,7 +494,7 @@ report_making(const rb_meshing_run *run, const rb_meshing_sums *s, rb_report *re
  * rounds ran on the CPU.
  */
 static void
-add_device(const rb_meshing_run *run, rb_report_line *line)
+add_device_to_meshing_report(const rb_meshing_run *run, rb_report_line *line)
 {
 	const rb_stats *stats = &run->ctx.stats;
 	const rb_refine_report *r = &run->one.refined;
@@ -544,7 +544,7 @@ report_refinement(const rb_meshing_run *run, const rb_meshing_sums *s, rb_report
 			(unsigned long long) s->slivers.flips, (unsigned long long) s->slivers.moved,
 			(unsigned long long) s->slivers.added, (unsigned long long) s->not_delaunay);
 	if (!run->call->by_solid)
-		add_device(run, line);
+		add_device_to_meshing_report(run, line);
 }
 
 void

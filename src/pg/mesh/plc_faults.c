@@ -12,7 +12,7 @@
 
 /* Returns the coordinates of a point for an error message, with all their digits. */
 static const char *
-point_text(const double *at)
+text_of_flaw_point(const double *at)
 {
 	return psprintf("(%s %s %s)", float8out_internal(at[0]), float8out_internal(at[1]),
 					float8out_internal(at[2]));
@@ -23,7 +23,7 @@ point_text(const double *at)
  * welding.
  */
 static const char *
-facet_of_row(const rb_meshing_run *run, uint32 row, uint32 polygon)
+text_of_unwelded_flaw_facet(const rb_meshing_run *run, uint32 row, uint32 polygon)
 {
 	const rb_set *set = rb_meshing_set(run, RB_MESH_FACETS);
 
@@ -37,14 +37,14 @@ facet_of_row(const rb_meshing_run *run, uint32 row, uint32 polygon)
 
 /* Returns "12" or "12 (polygon 3)". */
 static const char *
-facet_text(const rb_meshing_run *run, uint32 a)
+text_of_flaw_facet(const rb_meshing_run *run, uint32 a)
 {
 	const rb_welded *w = &run->part->welded;
 	bool several;
 
 	/* Before welding, `a` is a row, and the flaw contains the polygon as another number. */
 	if (!run->part->is_welded)
-		return facet_of_row(run, a, run->part->flaw.b);
+		return text_of_unwelded_flaw_facet(run, a, run->part->flaw.b);
 	if (a >= w->npolygons)
 		return "?";
 	several =
@@ -57,7 +57,7 @@ facet_text(const rb_meshing_run *run, uint32 a)
 
 /* Returns "segment 17", or a description of a line that is not a row of segments. */
 static const char *
-segment_text(const rb_meshing_run *run, uint32 a)
+text_of_flaw_segment(const rb_meshing_run *run, uint32 a)
 {
 	if (a >= run->part->welded.plc.nsegments)
 		return "an edge of a facet";
@@ -69,7 +69,7 @@ segment_text(const rb_meshing_run *run, uint32 a)
 
 /* Returns "point 5", "a vertex of facet 12" or "an endpoint of segment 3". */
 static const char *
-vertex_text(const rb_meshing_run *run, uint32 a)
+text_of_flaw_vertex(const rb_meshing_run *run, uint32 a)
 {
 	const rb_welded *w = &run->part->welded;
 
@@ -121,11 +121,11 @@ hint_crossings(const rb_meshing_run *run)
 }
 
 /*
- * Raises the ERROR for a flaw of one or two facets: without area, folded, equal, overlapping,
- * crossing, or impossible to recover.
+ * Raises the ERROR for a flaw of one or two facets of the PLC: without area, folded, equal,
+ * overlapping, crossing, or impossible to recover.
  */
 pg_noreturn static void
-raise_of_facet(const rb_meshing_run *run, const char *at)
+raise_flaw_of_facets(const rb_meshing_run *run, const char *at)
 {
 	const rb_flaw *f = &run->part->flaw;
 	const char *function = run->call->function;
@@ -136,14 +136,15 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 		case RB_FLAW_FACET_AREA:
 			ereport(
 				ERROR,
-				(errcode(code), errmsg("%s: facet %s has no area", function, facet_text(run, f->a)),
+				(errcode(code),
+				 errmsg("%s: facet %s has no area", function, text_of_flaw_facet(run, f->a)),
 				 errdetail("The vertices of a triangle of the facet near %s lie on one line.", at),
 				 errhint("Remove the facet.")));
 			break;
 		case RB_FLAW_FACET_FOLDED:
 			ereport(ERROR, (errcode(code),
 							errmsg("%s: facet %s is not a simple polygon", function,
-								   facet_text(run, f->a)),
+								   text_of_flaw_facet(run, f->a)),
 							errdetail("Its ring crosses or overlaps itself near %s.", at),
 							errhint("Split the facet into simple polygons.")));
 			break;
@@ -152,7 +153,7 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 				ERROR,
 				(errcode(code),
 				 errmsg("%s: facets %s and %s have a triangle in common", function,
-						facet_text(run, f->a), facet_text(run, f->b)),
+						text_of_flaw_facet(run, f->a), text_of_flaw_facet(run, f->b)),
 				 errdetail("The fault is near %s.", at),
 				 run->call->split
 					 ? errhint("Remove one of them.")
@@ -162,8 +163,8 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 			break;
 		case RB_FLAW_FACETS_OVERLAP:
 			ereport(ERROR, (errcode(code),
-							errmsg("%s: facets %s and %s overlap", function, facet_text(run, f->a),
-								   facet_text(run, f->b)),
+							errmsg("%s: facets %s and %s overlap", function,
+								   text_of_flaw_facet(run, f->a), text_of_flaw_facet(run, f->b)),
 							errdetail("The facets are coplanar and overlap near %s.", at),
 							hint_crossings(run)));
 			break;
@@ -171,8 +172,8 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 			ereport(
 				ERROR,
 				(errcode(code),
-				 errmsg("%s: facets %s and %s cross", function, facet_text(run, f->a),
-						facet_text(run, f->b)),
+				 errmsg("%s: facets %s and %s cross", function, text_of_flaw_facet(run, f->a),
+						text_of_flaw_facet(run, f->b)),
 				 errdetail(
 					 "The facets share points near %s that do not belong to a common vertex or edge.",
 					 at),
@@ -183,7 +184,7 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 				ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("%s: could not recover facet %s as faces of tetrahedra", function,
-						facet_text(run, f->a)),
+						text_of_flaw_facet(run, f->a)),
 				 errdetail("The fault is near %s.", at),
 				 errhint("Split the facet, or move its vertices away from very close neighbors.")));
 	}
@@ -192,12 +193,12 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 
 /* Returns "12 (polygon 3)"; for a mesh that is continued, with the ids in its tables. */
 static const char *
-facet_of_mesh(const rb_meshing_run *run, uint32 a)
+text_of_wrong_mesh_facet(const rb_meshing_run *run, uint32 a)
 {
 	const rb_meshing_names *names = run->part->names;
 
 	if (names == NULL)
-		return facet_text(run, a);
+		return text_of_flaw_facet(run, a);
 	/* Use the first of several polygons that form one facet. */
 	for (uint32 t = 0; t < names->polygons.ntriangles; t++)
 		if (names->polygons.facet_of[t] == a)
@@ -222,7 +223,7 @@ raise_wrong_mesh(const rb_meshing_run *run, const char *at)
 {
 	const rb_flaw *f = &run->part->flaw;
 	const char *function = run->call->function;
-	const char *name = facet_of_mesh(run, f->a);
+	const char *name = text_of_wrong_mesh_facet(run, f->a);
 
 	if (f->kind == RB_FLAW_OFF_FACET)
 		ereport(ERROR,
@@ -250,7 +251,7 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 {
 	const rb_flaw *f = &run->part->flaw;
 	const char *function = run->call->function;
-	const char *at = point_text(f->at);
+	const char *at = text_of_flaw_point(f->at);
 	const int code = ERRCODE_INVALID_PARAMETER_VALUE;
 
 	switch (f->kind)
@@ -273,8 +274,8 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 			ereport(
 				ERROR,
 				(errcode(code),
-				 errmsg("%s: %s and facet %s cross", function, segment_text(run, f->a),
-						facet_text(run, f->b)),
+				 errmsg("%s: %s and facet %s cross", function, text_of_flaw_segment(run, f->a),
+						text_of_flaw_facet(run, f->b)),
 				 errdetail("They share a point near %s that is not a vertex of both.", at),
 				 errhint(
 					 "Split both there%s.  Use redblue_segment_triangle_contacts to list all pairs.",
@@ -283,15 +284,15 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 		case RB_FLAW_SEGMENTS_CROSS:
 			ereport(ERROR,
 					(errcode(code),
-					 errmsg("%s: %s and %s cross", function, segment_text(run, f->a),
-							segment_text(run, f->b)),
+					 errmsg("%s: %s and %s cross", function, text_of_flaw_segment(run, f->a),
+							text_of_flaw_segment(run, f->b)),
 					 errdetail("They share a point near %s that is not an endpoint of both.", at),
 					 errhint("Split both there%s.", split_hint(run))));
 			break;
 		case RB_FLAW_POINT_IN_FACET:
 			ereport(ERROR, (errcode(code),
-							errmsg("%s: %s lies on facet %s", function, vertex_text(run, f->a),
-								   facet_text(run, f->b)),
+							errmsg("%s: %s lies on facet %s", function,
+								   text_of_flaw_vertex(run, f->a), text_of_flaw_facet(run, f->b)),
 							errdetail("The point is at %s and is not a vertex of the facet.", at),
 							errhint("Make the point a vertex of the facet or remove it%s.",
 									split_hint(run))));
@@ -299,8 +300,8 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 		case RB_FLAW_POINT_ON_SEGMENT:
 			ereport(ERROR,
 					(errcode(code),
-					 errmsg("%s: %s lies on %s", function, vertex_text(run, f->a),
-							segment_text(run, f->b)),
+					 errmsg("%s: %s lies on %s", function, text_of_flaw_vertex(run, f->a),
+							text_of_flaw_segment(run, f->b)),
 					 errdetail("The point is at %s and is not an endpoint of the segment.", at),
 					 errhint("Split the segment there%s.", split_hint(run))));
 			break;
@@ -308,7 +309,8 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 			ereport(
 				ERROR,
 				(errcode(code),
-				 errmsg("%s: cannot insert a vertex near %s", function, vertex_text(run, f->a)),
+				 errmsg("%s: cannot insert a vertex near %s", function,
+						text_of_flaw_vertex(run, f->a)),
 				 errdetail("Near %s, double precision has no representable point for it.", at),
 				 errhint(
 					 "Subtract a common offset from all coordinates, or avoid very sharp angles.")));
@@ -332,7 +334,7 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 			elog(ERROR, "%s: mesh generation failed without a reason", function);
 			break;
 		default:
-			raise_of_facet(run, at);
+			raise_flaw_of_facets(run, at);
 	}
 	pg_unreachable();
 }

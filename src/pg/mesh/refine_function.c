@@ -135,7 +135,7 @@ compare_regions(const void *a, const void *b)
 
 /* Collects the maximum volume of each region: the smallest of the rows with its id. */
 static void
-take_regions(rb_meshing_run *run)
+collect_regions_to_refine(rb_meshing_run *run)
 {
 	const rb_set *set = rb_meshing_set(run, RB_MESH_REGIONS);
 	rb_region_volume *list;
@@ -157,7 +157,7 @@ take_regions(rb_meshing_run *run)
 
 /* Collects the size points; each point of a MultiPoint is one. */
 static void
-take_sizes(rb_meshing_run *run)
+collect_sizes_to_refine(rb_meshing_run *run)
 {
 	const rb_set *set = rb_meshing_set(run, RB_MESH_SIZES);
 	rb_size *list;
@@ -177,10 +177,10 @@ take_sizes(rb_meshing_run *run)
 
 /* Reads the options of a refinement from the arguments: regions, sizes, threads. */
 static void
-take_options(rb_meshing_run *run)
+read_options_to_refine(rb_meshing_run *run)
 {
-	take_regions(run);
-	take_sizes(run);
+	collect_regions_to_refine(run);
+	collect_sizes_to_refine(run);
 	/* Allow all threads, because the amount of work is known only once there are tetrahedra. */
 	run->options.threads = rb_threads(UINT64_MAX);
 }
@@ -194,7 +194,7 @@ take_options(rb_meshing_run *run)
 
 /* Returns the volume of a tetrahedron. */
 static double
-tet_volume(const rb_tets *t, uint32 tet)
+volume_of_tet_to_refine(const rb_tets *t, uint32 tet)
 {
 	const double *a = t->points + 3 * (size_t) t->tets[tet][0];
 	double d[3][3];
@@ -236,7 +236,7 @@ expect_tets(rb_meshing_run *run)
 
 	for (uint32 i = 0; i < t->ntets; i++)
 	{
-		const double volume = tet_volume(t, i);
+		const double volume = volume_of_tet_to_refine(t, i);
 		const double most = Min(o->max_volume, max_volume_of_region(o, t->region[i]));
 
 		if ((i & 0xffff) == 0xffff && rb_should_stop(&run->ctx))
@@ -386,7 +386,7 @@ check_mesh_to_refine(rb_meshing_run *run)
  * may have been built with keep => 'hull'.
  */
 static bool
-is_fault(rb_fault_kind kind)
+is_fault_refused(rb_fault_kind kind)
 {
 	return kind != RB_FAULT_BOUNDARY && kind != RB_FAULT_NOT_CONVEX && kind != RB_FAULT_CAVITY &&
 		   kind != RB_FAULT_POINT_UNUSED;
@@ -399,7 +399,7 @@ is_fault(rb_fault_kind kind)
 static uint64
 faults_of(const rb_check_report *report, rb_fault_kind kind)
 {
-	return !is_fault(kind)
+	return !is_fault_refused(kind)
 			   ? 0
 			   : report->count[kind] + (kind == RB_FAULT_FACE_NOT_IN_MESH   ? report->outside_faces
 										: kind == RB_FAULT_EDGE_NOT_IN_MESH ? report->outside_edges
@@ -471,7 +471,7 @@ count_mesh_regions(const rb_meshing_run *run, const rb_meshing_loaded *mesh)
 
 /* Makes the loaded arrays the mesh of the run. */
 static void
-take_mesh(rb_meshing_run *run, const continuing *c)
+set_mesh_to_refine(rb_meshing_run *run, const continuing *c)
 {
 	run->one.tets = (rb_tets){.npoints = c->mesh.n[RB_MESH_VERTICES],
 							  .ntets = c->mesh.n[RB_MESH_TETS],
@@ -493,7 +493,7 @@ take_mesh(rb_meshing_run *run, const continuing *c)
 
 /* Stores the ids that the tables use. */
 static void
-take_names(rb_meshing_run *run, const continuing *c)
+store_ids_of_mesh_to_refine(rb_meshing_run *run, const continuing *c)
 {
 	const uint32 n = c->mesh.n[RB_MESH_VERTICES];
 	rb_meshing_names *names = MemoryContextAllocZero(GetMemoryChunkContext(run), sizeof *names);
@@ -544,7 +544,7 @@ take_names(rb_meshing_run *run, const continuing *c)
 
 /* Connects the loaded tetrahedra and finds an open end of the boundary. */
 static rb_status
-connect_tets(rb_meshing_run *run)
+connect_tets_to_refine(rb_meshing_run *run)
 {
 	continuing *c = run->arg;
 	double start = 0;
@@ -639,10 +639,10 @@ continue_mesh(rb_meshing_run *run, const rb_meshing_table *tables, const char *n
 	rb_meshing_match(run, &c->mesh, &c->matched);
 	rb_meshing_work(run, check_mesh_to_refine);
 	refuse_faults(run, c, name);
-	take_mesh(run, c);
-	take_names(run, c);
+	set_mesh_to_refine(run, c);
+	store_ids_of_mesh_to_refine(run, c);
 	notice_regions(run, &c->mesh, name);
-	rb_meshing_work(run, connect_tets);
+	rb_meshing_work(run, connect_tets_to_refine);
 	refuse_end(run, c, name);
 	refine_mesh(run);
 	check_ids(run, name);
@@ -720,7 +720,7 @@ return_refined(FunctionCallInfo fcinfo, const char *function, bool query)
 	run = rb_meshing_open(call, CurrentMemoryContext);
 	if (call->sides > 0)
 		rb_meshing_read(run);
-	take_options(run);
+	read_options_to_refine(run);
 	/*
 	 * Create or lock the tables before the long work, but after reading the sides, which must not
 	 * be these tables.

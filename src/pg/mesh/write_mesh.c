@@ -75,7 +75,7 @@ count_part_rows(const rb_meshing_part *part, rb_meshing_kind kind)
 
 /* Returns the number of rows of all parts in one of the tables. */
 static uint64
-all_rows(const rb_meshing_run *run, rb_meshing_kind kind)
+count_mesh_rows(const rb_meshing_run *run, rb_meshing_kind kind)
 {
 	uint64 n = 0;
 
@@ -115,7 +115,7 @@ advance_to_row(row_source *of, rb_meshing_kind kind, uint64 i)
 
 /* Returns the id of a vertex. */
 static int64
-vertex_id(const row_source *of, uint32 v)
+id_of_written_vertex(const row_source *of, uint32 v)
 {
 	const rb_meshing_names *names = of->part->names;
 
@@ -169,7 +169,7 @@ segment_facet(const row_source *of, uint32 segment)
  * replace *kind with a kind that exists only in tables.
  */
 static int64
-parent_id(const row_source *of, uint32 i, int *kind)
+parent_of_written_vertex(const row_source *of, uint32 i, int *kind)
 {
 	const rb_tets *tets = &of->part->tets;
 	const rb_welded *w = &of->part->welded;
@@ -201,7 +201,7 @@ parent_id(const row_source *of, uint32 i, int *kind)
 
 /* Sets a column of a mesh table to an id, or to null if it is RB_MESH_NULL. */
 static void
-set_id(Datum *values, bool *nulls, int column, int64 id)
+write_id_to_mesh_row(Datum *values, bool *nulls, int column, int64 id)
 {
 	nulls[column] = id == RB_MESH_NULL;
 	values[column] = Int64GetDatum(id);
@@ -209,15 +209,15 @@ set_id(Datum *values, bool *nulls, int column, int64 id)
 
 /* Sets the n columns after the first to the vertex ids of a tetrahedron, face or edge. */
 static void
-set_corners(const row_source *of, const uint32_t *v, int n, Datum *values)
+write_corners_to_mesh_row(const row_source *of, const uint32_t *v, int n, Datum *values)
 {
 	for (int k = 0; k < n; k++)
-		values[1 + k] = Int64GetDatum(vertex_id(of, v[k]));
+		values[1 + k] = Int64GetDatum(id_of_written_vertex(of, v[k]));
 }
 
 /* Sets the columns of a tetrahedron's quality. */
 static void
-set_quality(const rb_tets *tets, uint32 i, Datum *values)
+write_quality_to_mesh_row(const rb_tets *tets, uint32 i, Datum *values)
 {
 	const double *p[4];
 	rb_tet_quality quality;
@@ -233,7 +233,7 @@ set_quality(const rb_tets *tets, uint32 i, Datum *values)
  * Builds row n of all rows, in the order of rb_meshing_columns, and returns its number of columns.
  */
 static int
-make_row(row_source *of, rb_meshing_kind kind, uint64 n, Datum *values, bool *nulls)
+write_mesh_row(row_source *of, rb_meshing_kind kind, uint64 n, Datum *values, bool *nulls)
 {
 	uint32 i = advance_to_row(of, kind, n);
 	const rb_tets *tets = &of->part->tets;
@@ -246,28 +246,28 @@ make_row(row_source *of, rb_meshing_kind kind, uint64 n, Datum *values, bool *nu
 		case RB_MESH_VERTICES:
 			if (of->part->names != NULL)
 				i += of->part->names->npoints;
-			values[0] = Int64GetDatum(vertex_id(of, i));
+			values[0] = Int64GetDatum(id_of_written_vertex(of, i));
 			for (int k = 0; k < 3; k++)
 				values[1 + k] = Float8GetDatum(tets->points[3 * (size_t) i + k]);
 			vertex_kind = tets->kind[i];
-			set_id(values, nulls, 5, parent_id(of, i, &vertex_kind));
+			write_id_to_mesh_row(values, nulls, 5, parent_of_written_vertex(of, i, &vertex_kind));
 			values[4] = of->kind[vertex_kind];
 			break;
 		case RB_MESH_TETS:
-			set_corners(of, tets->tets[i], 4, values);
+			write_corners_to_mesh_row(of, tets->tets[i], 4, values);
 			values[5] = Int64GetDatum(tets->region[i]);
-			set_quality(tets, i, &values[6]);
+			write_quality_to_mesh_row(tets, i, &values[6]);
 			columns = 8;
 			break;
 		case RB_MESH_FACES:
-			set_corners(of, tets->faces[i], 3, values);
+			write_corners_to_mesh_row(of, tets->faces[i], 3, values);
 			values[4] = Int64GetDatum(facet_id(of, tets->face_facet[i]));
 			values[5] = Int32GetDatum((int32) polygon_ordinal(of, tets->face_facet[i]));
 			break;
 		default:
-			set_corners(of, tets->edges[i], 2, values);
-			set_id(values, nulls, 3, segment_id(of, tets->edge_segment[i]));
-			set_id(values, nulls, 4, segment_facet(of, tets->edge_segment[i]));
+			write_corners_to_mesh_row(of, tets->edges[i], 2, values);
+			write_id_to_mesh_row(values, nulls, 3, segment_id(of, tets->edge_segment[i]));
+			write_id_to_mesh_row(values, nulls, 4, segment_facet(of, tets->edge_segment[i]));
 			values[5] = Int64GetDatum(of->part->names != NULL
 										  ? of->part->names->segment[tets->edge_segment[i]]
 										  : of->segments + tets->edge_segment[i] + 1);
@@ -345,7 +345,7 @@ has_only_these(const rb_meshing_table *t, Relation rel)
 static void
 fill_at_once(row_source *of, const rb_meshing_table *t, Relation rel)
 {
-	const uint64 n = all_rows(of->run, t->kind);
+	const uint64 n = count_mesh_rows(of->run, t->kind);
 	const CommandId command = GetCurrentCommandId(true);
 	BulkInsertState bulk = GetBulkInsertState();
 	MemoryContext rows =
@@ -361,7 +361,7 @@ fill_at_once(row_source *of, const rb_meshing_table *t, Relation rel)
 		bool nulls[RB_MESH_COLUMNS] = {false};
 		MemoryContext old = MemoryContextSwitchTo(rows);
 
-		(void) make_row(of, t->kind, i, values, nulls);
+		(void) write_mesh_row(of, t->kind, i, values, nulls);
 		ExecStoreHeapTuple(heap_form_tuple(RelationGetDescr(rel), values, nulls), slots[filled++],
 						   false);
 		if (filled == ROWS || i == n - 1)
@@ -387,7 +387,7 @@ fill_at_once(row_source *of, const rb_meshing_table *t, Relation rel)
 
 /* Returns an array of n values, some of which may be null. */
 static Datum
-make_array(Oid type, Datum *values, bool *nulls, int n)
+make_array_of_mesh_rows(Oid type, Datum *values, bool *nulls, int n)
 {
 	int one = 1;
 	int16 len;
@@ -405,7 +405,7 @@ fill_by_insert(row_source *of, const rb_meshing_table *t)
 {
 	const char *function = of->run->call->function;
 	const rb_meshing_column *c = rb_meshing_columns(t->kind);
-	const uint64 n = all_rows(of->run, t->kind);
+	const uint64 n = count_mesh_rows(of->run, t->kind);
 	MemoryContext rows =
 		AllocSetContextCreate(CurrentMemoryContext, "redblue mesh rows", ALLOCSET_DEFAULT_SIZES);
 	Datum(*values)[ROWS] = palloc(RB_MESH_COLUMNS * sizeof *values);
@@ -427,7 +427,7 @@ fill_by_insert(row_source *of, const rb_meshing_table *t)
 			Datum row[RB_MESH_COLUMNS];
 			bool null[RB_MESH_COLUMNS] = {false};
 
-			(void) make_row(of, t->kind, first + i, row, null);
+			(void) write_mesh_row(of, t->kind, first + i, row, null);
 			for (int j = 0; rb_meshing_has(t, j); j++)
 			{
 				values[j][i] = row[j];
@@ -436,7 +436,7 @@ fill_by_insert(row_source *of, const rb_meshing_table *t)
 		}
 		for (int j = 0; rb_meshing_has(t, j); j++)
 			if (t->attno[j] != 0)
-				arrays[k++] = make_array(c[j].type, values[j], nulls[j], some);
+				arrays[k++] = make_array_of_mesh_rows(c[j].type, values[j], nulls[j], some);
 		CHECK_FOR_INTERRUPTS();
 		rc = SPI_execute_plan(plan, arrays, NULL, false, 0);
 		/* A rule may have turned the INSERT into another command. */
@@ -451,7 +451,7 @@ fill_by_insert(row_source *of, const rb_meshing_table *t)
 
 /* Fills a table in the fastest way that it allows. */
 static void
-fill_table(row_source *of, rb_meshing_table *t)
+write_mesh_table(row_source *of, rb_meshing_table *t)
 {
 	const char *function = of->run->call->function;
 	Relation rel = rb_meshing_table_open(t, function);
@@ -506,7 +506,7 @@ rb_meshing_fill(rb_meshing_run *run, rb_meshing_table *tables)
 	 * If there are no tetrahedra, write nothing: vertices alone would block the next call with this
 	 * name.
 	 */
-	run->empty = all_rows(run, RB_MESH_TETS) == 0;
+	run->empty = count_mesh_rows(run, RB_MESH_TETS) == 0;
 	if (run->empty)
 	{
 		drop_made_tables(tables, run->call->function);
@@ -520,7 +520,7 @@ rb_meshing_fill(rb_meshing_run *run, rb_meshing_table *tables)
 	for (int i = 0; i < KINDS; i++)
 		of.kind[i] = CStringGetTextDatum(kinds[i]);
 	for (int i = 0; i < RB_MESH_TABLES; i++)
-		total += all_rows(run, (rb_meshing_kind) i);
+		total += count_mesh_rows(run, (rb_meshing_kind) i);
 	/*
 	 * Existing vertices keep their rows, including any additional columns. Rows of the other tables
 	 * are deleted before new vertices are inserted. The error about a snapshot that is too old to
@@ -532,8 +532,8 @@ rb_meshing_fill(rb_meshing_run *run, rb_meshing_table *tables)
 	{
 		rb_progress_note(run->progress, RB_MESH_FILL, rows, total);
 		rewind_parts(&of);
-		fill_table(&of, &tables[i]);
-		rows += all_rows(run, (rb_meshing_kind) i);
+		write_mesh_table(&of, &tables[i]);
+		rows += count_mesh_rows(run, (rb_meshing_kind) i);
 	}
 	SPI_finish();
 	return rows;

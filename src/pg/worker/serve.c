@@ -479,12 +479,12 @@ is_side_cached_as_first(const rb_served *s, int i)
 }
 
 /*
- * Caches a side beyond the end of the request: materializes it and gives it a number, by which the
- * device caches its copy, too. If it does not fit into the cache, a join continues without caching
- * it.
+ * Caches a side of the served request beyond its end: materializes it and gives it a number, by
+ * which the device caches its copy, too. If it does not fit into the cache, a join continues without
+ * caching it.
  */
 static rb_status
-cache_served_side(rb_served *s, int i, const void *card)
+cache_side_of_request(rb_served *s, int i, const void *card)
 {
 	const rb_to_keep *keep = &s->asked.side[i].keep;
 	const rb_set *set = s->set[i];
@@ -640,7 +640,7 @@ receive_side_of_session(rb_served *s, int i)
 	if (status == RB_OK)
 		status = build_served_side(s, i, &rows, cuts);
 	if (status == RB_OK && card != NULL)
-		status = cache_served_side(s, i, card);
+		status = cache_side_of_request(s, i, card);
 	rb_set_release(&rows);
 	rb_free(s->memory, (void **) &cuts);
 	rb_free(s->memory, &card);
