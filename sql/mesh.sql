@@ -87,7 +87,7 @@ BEGIN;
 UPDATE m_tets SET v3 = -1 WHERE id = 3;
 SELECT redblue_mesh_vtu('m');
 ROLLBACK;
-SELECT redblue_mesh_gmsh('nobody');
+SELECT redblue_mesh_gmsh('nowhere');
 
 -- Groups in files: a column of the facets, of the regions, or of the tables of the mesh
 CREATE TABLE layers AS SELECT id AS gid, CASE WHEN id <= 2 THEN 'bottom' WHEN id <= 10 THEN 'top "A"' END AS "Layer", id % 2 AS parity FROM nested;
@@ -191,7 +191,7 @@ SELECT tets FROM redblue_tetrahedralize('tet', '');
 SELECT tets FROM redblue_tetrahedralize('tet', repeat('x', 55));
 SELECT tets FROM redblue_tetrahedralize('tet');
 SELECT * FROM redblue_mesh_check('nowhere.m');
-SELECT * FROM redblue_mesh_check('nobody');
+SELECT * FROM redblue_mesh_check('nowhere');
 SELECT * FROM redblue_mesh_check(NULL);
 
 -- Arguments

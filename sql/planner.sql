@@ -68,14 +68,14 @@ END $$;
 CREATE INDEX b_id ON b (id);
 CREATE SEQUENCE numbers;
 CREATE TYPE pair AS (one int, two int);
-CREATE VIEW nobody AS SELECT * FROM a WHERE false;
+CREATE VIEW nowhere AS SELECT * FROM a WHERE false;
 CREATE UNLOGGED TABLE unlogged AS TABLE a;
 CREATE MATERIALIZED VIEW later AS TABLE a WITH NO DATA;
 DO $$
 DECLARE
 	relation text;
 BEGIN
-	FOREACH relation IN ARRAY ARRAY['0', '4294967295', 'b_id', 'numbers', 'pair', 'nobody', 'unlogged', 'later', 'parts', 'pg_class', 'pg_database', 'pg_toast.pg_toast_2618', 'nothing'] LOOP
+	FOREACH relation IN ARRAY ARRAY['0', '4294967295', 'b_id', 'numbers', 'pair', 'nowhere', 'unlogged', 'later', 'parts', 'pg_class', 'pg_database', 'pg_toast.pg_toast_2618', 'nothing'] LOOP
 		BEGIN
 			EXECUTE format('EXPLAIN SELECT redblue_box_pair_count(%1$L, %1$L) FROM redblue_box_self_pairs(%1$L)', relation);
 			EXECUTE format('SELECT FROM redblue_box_self_pairs(%L)', relation);

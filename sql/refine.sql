@@ -209,8 +209,8 @@ CREATE VIEW plain83_faces AS SELECT * FROM plain_faces WHERE solid_id = 83;
 CREATE VIEW plain83_segments AS SELECT * FROM plain_segments WHERE solid_id = 83;
 SELECT * FROM redblue_mesh_check('plain83', 'house');
 -- No rows, no solids
-SELECT solids, tets FROM redblue_tetrahedralize_query('SELECT * FROM houses LIMIT 0', 'nobody', solid => 'house');
-SELECT solids, vertices, tets FROM redblue_refine_query('SELECT * FROM houses LIMIT 0', 'nobody', solid => 'house');
+SELECT solids, tets FROM redblue_tetrahedralize_query('SELECT * FROM houses LIMIT 0', 'nowhere', solid => 'house');
+SELECT solids, vertices, tets FROM redblue_refine_query('SELECT * FROM houses LIMIT 0', 'nowhere', solid => 'house');
 -- An open solid, and solids that cannot be meshed, are identified by their ids.
 DELETE FROM houses WHERE house = 90 AND n = 3;
 SELECT solids, tets > 0 AS tets FROM redblue_refine('houses', 'open', solid => 'house', radius_edge => NULL);
@@ -273,7 +273,7 @@ SELECT redblue_refine('gem', 'g');
 SELECT redblue_refine('gem', 'a.b.c');
 SELECT redblue_refine(mesh => 'nothing');
 SELECT redblue_refine(mesh => 'nowhere.nothing');
-SELECT redblue_refine(mesh => 'nobody');
+SELECT redblue_refine(mesh => 'nowhere');
 SELECT redblue_refine(mesh => 'h');
 SELECT redblue_refine(mesh => 'm', holes => 'seeds');
 SELECT redblue_refine(mesh => 'm', regions => 'seeds');

@@ -1,11 +1,11 @@
 /*
  * exchange.c
- *	  Exchanges cells of a mesh for other cells of the same space (slivers.h).
+ *	  Exchanges cells of a mesh for other cells of the same space (exchange.h).
  *
  * New cells are checked by exact signs and by matching their faces, so the way in which a caller
  * found them does not matter. Old slots are reused in order; further cells are appended.
  */
-#include "refine/slivers.h"
+#include "refine/exchange.h"
 
 #include "refine/angles.h"
 

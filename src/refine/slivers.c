@@ -25,7 +25,7 @@
  *
  * The mesh is no longer Delaunay where something changed. The faces that are not are counted.
  */
-#include "refine/slivers.h"
+#include "refine/exchange.h"
 
 #include "refine/angles.h"
 

@@ -1,13 +1,13 @@
 /*
- * slivers.h
+ * exchange.h
  *	  Declares what the removal of slivers shares: an exchange of cells for others, and the search
  *	  for the best location of a vertex.
  *
  *	exchange.c       exchanges a set of cells for other cells of the same space
  *	slivers.c        removes slivers: flips, moved vertices, added vertices; counts
  */
-#ifndef RB_REFINE_SLIVERS_H
-#define RB_REFINE_SLIVERS_H
+#ifndef RB_REFINE_EXCHANGE_H
+#define RB_REFINE_EXCHANGE_H
 
 #include "refine/refining.h"
 
@@ -96,4 +96,4 @@ extern bool rb_exchange_star(rb_exchange *x, uint32_t vertex);
  */
 extern rb_status rb_exchange_cells(rb_exchange *x, bool *done);
 
-#endif /* RB_REFINE_SLIVERS_H */
+#endif /* RB_REFINE_EXCHANGE_H */
