@@ -262,7 +262,8 @@ extern void rb_device_free_all(rb_device_run *run);
  * Finds the coordinates of all parts of a set on the device: the copy of a cached set, which is
  * built if there is none, or those of a delta set, built from the copy of its base set. *coords is
  * NULL if there is no copy and none can be built. The join may use them until rb_copies_give.
- * *bounds points to the bounds of all parts (rb_bounds_find), or is NULL for a delta set.
+ * *bounds points to the bounds of all parts (rb_device_set.bounds), or is NULL for a delta set. A
+ * copy keeps them, so that a join need not read all coordinates for them.
  */
 extern rb_status rb_cached_coords(rb_device_run *run, const rb_set *set, const double **coords,
 								  const double **bounds);
@@ -289,7 +290,7 @@ typedef struct rb_device_set
 {
 	const double *coords;
 	const uint32_t *row_of; /* NULL if no two parts share a row, or if that does not matter */
-	const double *bounds;   /* In host memory: bounds of all parts (rb_bounds_find), or NULL */
+	const double *bounds;   /* In host memory: minima of lo and of -hi over all parts, or NULL */
 	uint32_t n;
 	uint32_t base; /* Index of part 0 in the job */
 	rb_kind kind;
@@ -381,12 +382,6 @@ typedef struct rb_totals
 	rb_count made_chunks;
 } rb_totals;
 
-/*
- * Finds the minima of lo and of -hi over the boxes of all parts, which are not padded, and waits for
- * them. A copy keeps them, so that a join need not read all coordinates for them.
- */
-extern rb_status rb_bounds_find(rb_device_run *run, const rb_device_set *side, double bounds[6]);
-
 /* Creates the top level: one node with all objects, or no node if a side is empty. */
 extern rb_status rb_level_top(rb_device_run *run, const rb_device_set side[2], bool self,
 							  rb_level *level);
@@ -451,7 +446,7 @@ typedef struct rb_mailbox
 {
 	rb_totals totals;
 	uint32_t resolution[3]; /* Grid resolution of the first node of a level */
-	double bounds[6];       /* Result of rb_bounds_find */
+	double bounds[6];       /* Bounds of a new copy */
 	rb_launch_tally tally[2];
 } rb_mailbox;
 

@@ -156,36 +156,6 @@ typedef struct rb_clip
 	double hi[3];
 } rb_clip;
 
-/* Combines the bounds that the threads of a block found for one side of a node. */
-static __device__ __forceinline__ void
-combine_bounds_of_block(rb_count key[6], double v[6])
-{
-	__shared__ double least[THREADS / 32][6];
-
-#pragma unroll
-	for (int k = 0; k < 6; k++)
-		for (int d = 16; d > 0; d /= 2)
-		{
-			double other = __shfl_down_sync(~0u, v[k], d);
-
-			v[k] = other < v[k] ? other : v[k];
-		}
-	__syncthreads();
-	if ((threadIdx.x & 31) == 0)
-#pragma unroll
-		for (int k = 0; k < 6; k++)
-			least[threadIdx.x / 32][k] = v[k];
-	__syncthreads();
-	if (threadIdx.x < 6)
-	{
-		double x = least[0][threadIdx.x];
-
-		for (int w = 1; w < THREADS / 32; w++)
-			x = least[w][threadIdx.x] < x ? least[w][threadIdx.x] : x;
-		atomicMin(&key[threadIdx.x], rb_key_of(x));
-	}
-}
-
 /* Computes the bounds of the objects of each node, for each side. */
 static __global__ void
 __launch_bounds__(THREADS, RB_BOUNDS_BLOCKS)
@@ -203,7 +173,7 @@ __launch_bounds__(THREADS, RB_BOUNDS_BLOCKS)
 		if (u == first || c.node != node || (c.side_number & 1) != side)
 		{
 			if (u > first)
-				combine_bounds_of_block(args.nodes[node].key[side], v);
+				rb_combine_bounds(args.nodes[node].key[side], v);
 			node = c.node;
 			side = c.side_number & 1;
 #pragma unroll
@@ -224,64 +194,7 @@ __launch_bounds__(THREADS, RB_BOUNDS_BLOCKS)
 		}
 	}
 	if (first < turns.units)
-		combine_bounds_of_block(args.nodes[node].key[side], v);
-}
-
-/* Computes the bounds of all parts of a set, not padded. */
-static __global__ void
-__launch_bounds__(THREADS, RB_BOUNDS_BLOCKS)
-	bounds_of_set_kernel(const rb_device_set side, rb_count *bounds)
-{
-	double v[6];
-
-#pragma unroll
-	for (int k = 0; k < 6; k++)
-		v[k] = INFINITY;
-	for (rb_count i = (rb_count) blockIdx.x * THREADS + threadIdx.x; i < side.n;
-		 i += (rb_count) gridDim.x * THREADS)
-	{
-		double lo[3], hi[3];
-
-		rb_kind_box(side.kind, side.coords, i, lo, hi);
-#pragma unroll
-		for (int a = 0; a < 3; a++)
-		{
-			v[a] = lo[a] < v[a] ? lo[a] : v[a];
-			v[3 + a] = -hi[a] < v[3 + a] ? -hi[a] : v[3 + a];
-		}
-	}
-	combine_bounds_of_block(bounds, v);
-}
-
-/*
- * Writes the bounds of a side's coordinates, reduced as order keys, to the mailbox that the host
- * reads.
- */
-static __global__ void
-report_bounds_kernel(const rb_count *bounds, rb_mailbox *mailbox)
-{
-	if (threadIdx.x < 6)
-		mailbox->bounds[threadIdx.x] = rb_key_value(bounds[threadIdx.x]);
-}
-
-rb_status
-rb_bounds_find(rb_device_run *run, const rb_device_set *side, double bounds[6])
-{
-	const rb_count most = (rb_count) RB_BOUNDS_BLOCKS * run->device->sms;
-	cudaStream_t stream = run->queue->compute;
-	rb_count *key;
-
-	RB_TRY(rb_device_alloc(run, (void **) &key, 6 * sizeof(rb_count)));
-	RB_CUDA(run, cudaMemsetAsync(key, 0xff, 6 * sizeof(rb_count), stream));
-	bounds_of_set_kernel<<<grid_blocks_for(side->n, (uint32_t) most), THREADS, 0, stream>>>(*side,
-																							key);
-	RB_LAUNCHED(run, "bounds_of_set_kernel");
-	report_bounds_kernel<<<1, 32, 0, stream>>>(key, run->queue->mailbox);
-	RB_LAUNCHED(run, "report_bounds_kernel");
-	rb_device_free(run, (void **) &key);
-	RB_TRY(rb_sync(run));
-	memcpy(bounds, run->queue->mailbox->bounds, 6 * sizeof(double));
-	return RB_OK;
+		rb_combine_bounds(args.nodes[node].key[side], v);
 }
 
 /* Computes the region of each node's grid from its bounds. */

@@ -121,6 +121,36 @@ box_of_entry(const rb_device_set *side, uint32_t entry, double lo[3], double hi[
 	rb_part_box(side, entry & RB_INDEX_MASK, lo, hi);
 }
 
+/* Combines the bounds that the threads of a block found, minima of lo and of -hi, with the keys. */
+static __device__ __forceinline__ void
+rb_combine_bounds(rb_count key[6], double v[6])
+{
+	__shared__ double least[THREADS / 32][6];
+
+#pragma unroll
+	for (int k = 0; k < 6; k++)
+		for (int d = 16; d > 0; d /= 2)
+		{
+			double other = __shfl_down_sync(~0u, v[k], d);
+
+			v[k] = other < v[k] ? other : v[k];
+		}
+	__syncthreads();
+	if ((threadIdx.x & 31) == 0)
+#pragma unroll
+		for (int k = 0; k < 6; k++)
+			least[threadIdx.x / 32][k] = v[k];
+	__syncthreads();
+	if (threadIdx.x < 6)
+	{
+		double x = least[0][threadIdx.x];
+
+		for (int w = 1; w < THREADS / 32; w++)
+			x = least[w][threadIdx.x] < x ? least[w][threadIdx.x] : x;
+		atomicMin(&key[threadIdx.x], rb_key_of(x));
+	}
+}
+
 /* ---- scatter.cu ---- */
 
 /* Counts the objects of each cell, and lists the incidences in args->places if it has space. */

@@ -19,7 +19,7 @@
  * rows are uploaded. A kernel copies the cached rows at memory speed, which takes a third of a
  * millisecond for half a gigabyte.
  */
-#include "cuda.cuh"
+#include "level.cuh"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ typedef struct rb_device_copy
 	uint64_t number;
 	double *coords;
 	uint64_t bytes;
-	double bounds[6]; /* Bounds of all parts (rb_bounds_find) */
+	double bounds[6]; /* Bounds of all parts (rb_device_set.bounds) */
 	uint32_t users;
 } rb_device_copy;
 
@@ -270,7 +270,68 @@ rb_device_free_all(rb_device_run *run)
 
 /* ---- coordinates of a set ---- */
 
-/* Allocates and uploads a copy of a set; *made is NULL if there is no room. */
+/* Computes the bounds of all parts of a set, not padded. */
+static __global__ void
+__launch_bounds__(THREADS, RB_BOUNDS_BLOCKS)
+	bounds_of_set_kernel(const rb_device_set side, rb_count *bounds)
+{
+	double v[6];
+
+#pragma unroll
+	for (int k = 0; k < 6; k++)
+		v[k] = INFINITY;
+	for (rb_count i = (rb_count) blockIdx.x * THREADS + threadIdx.x; i < side.n;
+		 i += (rb_count) gridDim.x * THREADS)
+	{
+		double lo[3], hi[3];
+
+		rb_kind_box(side.kind, side.coords, i, lo, hi);
+#pragma unroll
+		for (int a = 0; a < 3; a++)
+		{
+			v[a] = lo[a] < v[a] ? lo[a] : v[a];
+			v[3 + a] = -hi[a] < v[3 + a] ? -hi[a] : v[3 + a];
+		}
+	}
+	rb_combine_bounds(bounds, v);
+}
+
+/*
+ * Writes the bounds of a side's coordinates, reduced as order keys, to the mailbox that the host
+ * reads.
+ */
+static __global__ void
+report_bounds_kernel(const rb_count *bounds, rb_mailbox *mailbox)
+{
+	if (threadIdx.x < 6)
+		mailbox->bounds[threadIdx.x] = rb_key_value(bounds[threadIdx.x]);
+}
+
+/*
+ * Finds the minima of lo and of -hi over the boxes of all parts, which are not padded, and waits for
+ * them.
+ */
+static rb_status
+find_bounds_of_parts(rb_device_run *run, const rb_device_set *side, double bounds[6])
+{
+	const rb_count most = (rb_count) RB_BOUNDS_BLOCKS * run->device->sms;
+	cudaStream_t stream = run->queue->compute;
+	rb_count *key;
+
+	RB_TRY(rb_device_alloc(run, (void **) &key, 6 * sizeof(rb_count)));
+	RB_CUDA(run, cudaMemsetAsync(key, 0xff, 6 * sizeof(rb_count), stream));
+	bounds_of_set_kernel<<<grid_blocks_for(side->n, (uint32_t) most), THREADS, 0, stream>>>(*side,
+																							key);
+	RB_LAUNCHED(run, "bounds_of_set_kernel");
+	report_bounds_kernel<<<1, 32, 0, stream>>>(key, run->queue->mailbox);
+	RB_LAUNCHED(run, "report_bounds_kernel");
+	rb_device_free(run, (void **) &key);
+	RB_TRY(rb_sync(run));
+	memcpy(bounds, run->queue->mailbox->bounds, 6 * sizeof(double));
+	return RB_OK;
+}
+
+/* Allocates and uploads a copy of a set and finds its bounds; *made is NULL if there is no room. */
 static rb_status
 make_copy_of_set(rb_device_run *run, const rb_set *set, uint64_t bytes, rb_device_copy **made)
 {
@@ -293,7 +354,7 @@ make_copy_of_set(rb_device_run *run, const rb_set *set, uint64_t bytes, rb_devic
 	side.coords = copy->coords;
 	status = rb_upload(run, copy->coords, set->coords, bytes);
 	if (status == RB_OK)
-		status = rb_bounds_find(run, &side, copy->bounds);
+		status = find_bounds_of_parts(run, &side, copy->bounds);
 	if (status == RB_OK)
 		*made = copy;
 	else
