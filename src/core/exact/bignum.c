@@ -375,6 +375,17 @@ rb_number_truncate(rb_number *r, int words)
 }
 
 void
+rb_number_truncate_at(rb_number *r, int low)
+{
+	const int words = r->low + r->n - low;
+
+	if (words <= 0)
+		r->sign = r->n = r->low = 0;
+	else
+		rb_number_truncate(r, words);
+}
+
+void
 rb_number_div(rb_number *r, const rb_number *a, const rb_number *b, int words)
 {
 	uint64_t above[2 * RB_NUMBER_WORDS], rest[RB_NUMBER_WORDS], quotient[2 * RB_NUMBER_WORDS];

@@ -72,6 +72,9 @@ extern uint64_t rb_number_modulo(const rb_number *a);
 /* Truncates r toward zero to its highest words, with a relative error below 2^(-64 (words - 1)). */
 extern void rb_number_truncate(rb_number *r, int words);
 
+/* Truncates r toward zero to its words from position low, with an error below 2^(64 low). */
+extern void rb_number_truncate_at(rb_number *r, int low);
+
 /*
  * Sets r = a / b, b not 0, truncated toward zero to at least that many words. If the quotient is
  * inexact, sets its lowest bit, so that rounding r to fewer bits rounds a / b correctly.

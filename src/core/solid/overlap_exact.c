@@ -28,8 +28,9 @@ typedef struct comparison
 	int value;
 	rb_number factor; /* Factor of V */
 	rb_number constant;
-	int shift; /* Coordinates times 2^shift are integers */
-	int more;  /* `factor` and `constant` times 2^more, too */
+	int shift;     /* Coordinates times 2^shift are integers */
+	int more;      /* `factor` and `constant` times 2^more, too */
+	bool negative; /* True if X is times a negative number */
 } comparison;
 
 /* Returns the highest k with |x| >= 2^k, plus 1; 0 has -100000. */
@@ -103,15 +104,19 @@ points_of_denominator(const rb_overlap_term *term, const rb_overlap_point *p[2])
 	return n;
 }
 
-/* Returns the bits of the denominator of a point, with coordinates that are integers. */
+/*
+ * Returns the bits of the denominator of a point, with coordinates that are integers. *negative is
+ * true if it is negative.
+ */
 static int
-bits_of_denominator(const rb_overlap_point *p, int shift)
+bits_of_denominator(const rb_overlap_point *p, int shift, bool *negative)
 {
 	rb_number from, to;
 
 	rb_number_orient3d(&from, p->plane, p->plane + 3, p->plane + 6, p->b);
 	rb_number_orient3d(&to, p->plane, p->plane + 3, p->plane + 6, p->c);
 	rb_number_sub(&from, &from, &to);
+	*negative = from.sign < 0;
 	return bits_of(&from) + 3 * shift;
 }
 
@@ -185,7 +190,13 @@ open_comparison(rb_context *ctx, comparison *c, const rb_overlap_terms *t, int v
 		if (rb_stop_due(ctx, i, 4096))
 			return RB_STOPPED;
 		for (int k = 0; k < points; k++)
-			*bits += (uint64_t) (powers * bits_of_denominator(p[k], c->shift));
+		{
+			bool negative;
+
+			*bits += (uint64_t) (powers * bits_of_denominator(p[k], c->shift, &negative));
+			/* D^2 is positive. */
+			c->negative = c->negative != (negative && powers == 1);
+		}
 	}
 	return RB_OK;
 }
@@ -388,6 +399,8 @@ rb_overlap_compare(rb_context *ctx, const rb_overlap_terms *t, int value, double
 		rb_residue_to_digit(primes, residues, i);
 	}
 	*sign = rb_digits_sign(primes, residues, n);
+	if (c.negative)
+		*sign = -*sign;
 	return RB_OK;
 }
 

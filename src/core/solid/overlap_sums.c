@@ -205,17 +205,30 @@ typedef struct overlap_sums
 {
 	const double *origin;
 	int words;
+	int top; /* Words of the extent above the point: the extent is at least 2^(64 (top - 1)) */
 	uint64_t terms;
 	rb_number volume;
 	rb_number moment[3];
 } overlap_sums;
 
-/* Sets r = a b, truncated. */
+/*
+ * Truncates a number that is to be compared with a power of the extent R, with an error of at most
+ * u R^power (see below). Its words are at fixed positions, whatever its size is: products and sums of
+ * such numbers therefore stay short.
+ */
 static void
-multiply_truncated(rb_number *r, const rb_number *a, const rb_number *b, int words)
+truncate_to_power(const overlap_sums *s, rb_number *r, int power)
+{
+	rb_number_truncate_at(r, power * (s->top - 1) + 1 - s->words);
+}
+
+/* Sets r = a b, truncated as a number of that power of the extent. */
+static void
+multiply_truncated(const overlap_sums *s, rb_number *r, const rb_number *a, const rb_number *b,
+				   int power)
 {
 	rb_number_mul(r, a, b);
-	rb_number_truncate(r, words);
+	truncate_to_power(s, r, power);
 }
 
 /* Computes a corner relative to the origin. */
@@ -244,16 +257,16 @@ find_relative_point(rb_number r[3], const overlap_sums *s, const rb_overlap_poin
 	for (int a = 0; a < 3; a++)
 	{
 		rb_number_difference(&e, p->c[a], p->b[a]);
-		multiply_truncated(&to, &e, &t, s->words);
+		multiply_truncated(s, &to, &e, &t, 1);
 		rb_number_add(&r[a], &r[a], &to);
-		rb_number_truncate(&r[a], s->words);
+		truncate_to_power(s, &r[a], 1);
 	}
 }
 
 /* Computes det(a, b, c), truncated. */
 static void
-find_determinant(rb_number *det, const rb_number *a, const rb_number *b, const rb_number *c,
-				 int words)
+find_determinant(const overlap_sums *s, rb_number *det, const rb_number *a, const rb_number *b,
+				 const rb_number *c)
 {
 	rb_number minor, x;
 
@@ -263,11 +276,11 @@ find_determinant(rb_number *det, const rb_number *a, const rb_number *b, const r
 		const int j = (i + 1) % 3, k = (i + 2) % 3;
 
 		rb_number_det2(&minor, &b[j], &b[k], &c[j], &c[k]);
-		rb_number_truncate(&minor, words);
-		multiply_truncated(&x, &a[i], &minor, words);
+		truncate_to_power(s, &minor, 2);
+		multiply_truncated(s, &x, &a[i], &minor, 3);
 		rb_number_add(det, det, &x);
 	}
-	rb_number_truncate(det, words);
+	truncate_to_power(s, det, 3);
 }
 
 /* Adds det(a, p, q) and det(a, p, q) (a + p + q), times `sign`. */
@@ -278,14 +291,14 @@ add_tetrahedron(overlap_sums *s, const double *apex, const rb_number *p, const r
 	rb_number a[3], det, sum, term;
 
 	find_relative_corner(a, apex, s->origin);
-	find_determinant(&det, a, p, q, s->words);
+	find_determinant(s, &det, a, p, q);
 	det.sign *= sign;
 	rb_number_add(&s->volume, &s->volume, &det);
 	for (int i = 0; i < 3; i++)
 	{
 		rb_number_add(&sum, &a[i], &p[i]);
 		rb_number_add(&sum, &sum, &q[i]);
-		multiply_truncated(&term, &det, &sum, s->words);
+		multiply_truncated(s, &term, &det, &sum, 4);
 		rb_number_add(&s->moment[i], &s->moment[i], &term);
 	}
 	s->terms++;
@@ -314,8 +327,9 @@ add_all_terms(rb_context *ctx, const rb_overlap_terms *t, overlap_sums *s)
 /* ---- bounds ---- */
 
 /*
- * Let u = 2^(64 (1 - words)), the relative error of a truncation, and R a bound on the coordinates
- * relative to the origin, so 2 R bounds an edge. A parameter has an error of 2 u, a point on an edge
+ * Let u = 2^(64 (1 - words)), the relative error of a quotient, and R a bound on the coordinates
+ * relative to the origin, so 2 R bounds an edge. A number is truncated with an error of at most u R^k,
+ * where k is its degree. A parameter has an error of 2 u, a point on an edge
  * 2 R (2 u + u) + u R < 8 u R. In det(a, p, q), a is exact; the error of a minor is at most 4 R 8 u R
  * + 2 u R^2, of its product with a coordinate 36 u R^3, and of the determinant 114 u R^3. It is at
  * most 6 R^3, and its product with a + p + q has an error of 3 R 114 u R^3 + 6 R^3 17 u R + 18 u R^4
@@ -325,7 +339,13 @@ add_all_terms(rb_context *ctx, const rb_overlap_terms *t, overlap_sums *s)
 #define MOMENT_ERROR 512
 #define LEAST_WORDS 3
 #define MOST_WORDS RB_SIZE(96, 12)
-/* The moment relative to the origin has up to four times the bits of a difference of doubles. */
+/*
+ * A point has a coordinate's words, or those from a fixed position, and the determinant of two points
+ * up to twice as many. The error has the bits of the extent's fourth power, which are up to four times
+ * those of a difference of doubles.
+ */
+_Static_assert(2 * (RB_NUMBER_DEGREE(1, 2) + MOST_WORDS + 2) + 1 <= RB_NUMBER_WORDS,
+			   "room for a determinant of truncated points");
 _Static_assert(RB_NUMBER_DEGREE(4, 80) + MOST_WORDS + 4 <= RB_NUMBER_WORDS,
 			   "room for a sum of truncated moments");
 #define TEST_WORDS 12 /* Words from which a result may be in the middle of two doubles */
@@ -507,7 +527,7 @@ rb_overlap_sum(rb_context *ctx, const rb_overlap_terms *t, rb_overlap *overlap)
 		return RB_OK;
 	for (int words = LEAST_WORDS; words <= MOST_WORDS; words *= 2)
 	{
-		overlap_sums s = {.origin = t->origin, .words = words};
+		overlap_sums s = {.origin = t->origin, .words = words, .top = t->extent.low + t->extent.n};
 		bounds b[4];
 		bool all = true;
 
