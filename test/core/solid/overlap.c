@@ -395,7 +395,7 @@ tetrahedra(void)
 
 	pthread_mutex_init(&t.lock, NULL);
 	pthread_mutex_init(&swapped.lock, NULL);
-	for (long round = 0; round < check_rounds(1000); round++)
+	for (long round = 0; round < check_rounds(300); round++)
 	{
 		const int size = check_below(6), most = 2 + check_below(2);
 		const double *from = froms[size == 1 || size == 2 ? size : 0];
@@ -592,7 +592,7 @@ bodies_of_cells(void)
 	long meet = 0;
 
 	pthread_mutex_init(&t.lock, NULL);
-	for (long round = 0; round < check_rounds(200); round++)
+	for (long round = 0; round < check_rounds(80); round++)
 	{
 		affine m;
 
