@@ -391,11 +391,12 @@ tetrahedra(void)
 	static const double froms[][3] = {{0, 0, 0}, {391777.123, 5820111.456, 34.5}, {-1, -1, -1}};
 	static side red, blue;
 	static table t, swapped;
+	const long rounds = check_rounds(300);
 	long meet = 0, touch = 0, apart = 0;
 
 	pthread_mutex_init(&t.lock, NULL);
 	pthread_mutex_init(&swapped.lock, NULL);
-	for (long round = 0; round < check_rounds(300); round++)
+	for (long round = 0; round < rounds; round++)
 	{
 		const int size = check_below(6), most = 2 + check_below(2);
 		const double *from = froms[size == 1 || size == 2 ? size : 0];
@@ -432,8 +433,8 @@ tetrahedra(void)
 			}
 	}
 	ctx.threads = 1;
-	CHECK(meet > 1000 && touch > 100 && apart > 1000, "%ld pairs meet, %ld touch, %ld do not", meet,
-		  touch, apart);
+	CHECK(meet > 20 * rounds && touch > rounds && apart > 20 * rounds,
+		  "%ld pairs meet, %ld touch, %ld do not", meet, touch, apart);
 }
 
 /* ---- bodies of cells ---- */
@@ -589,10 +590,11 @@ bodies_of_cells(void)
 {
 	static cell_side red, blue;
 	static table t;
+	const long rounds = check_rounds(80);
 	long meet = 0;
 
 	pthread_mutex_init(&t.lock, NULL);
-	for (long round = 0; round < check_rounds(80); round++)
+	for (long round = 0; round < rounds; round++)
 	{
 		affine m;
 
@@ -642,7 +644,7 @@ bodies_of_cells(void)
 			}
 	}
 	ctx.threads = 1;
-	CHECK(meet > 100, "%ld pairs meet", meet);
+	CHECK(meet > rounds, "%ld pairs meet", meet);
 }
 
 /* ---- other cases ---- */
@@ -656,7 +658,7 @@ far_exponents(void)
 	static table t;
 
 	pthread_mutex_init(&t.lock, NULL);
-	for (long round = 0; round < check_rounds(20); round++)
+	for (long round = 0; round < check_rounds(10); round++)
 	{
 		while (!make_tetrahedron(red.outward[0], 2, scale, from))
 			;
