@@ -85,6 +85,7 @@ server_start()
 		unix_socket_directories = '$work/server'
 		fsync = off
 		full_page_writes = off
+		jit = off
 		max_wal_size = 4GB
 		shared_buffers = 256MB
 		${1:-}

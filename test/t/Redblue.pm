@@ -28,6 +28,7 @@ sub long_run { return $ENV{REDBLUE_LONG} // 0 }
 # Starts a server whose database postgres has redblue, and PostGIS if it is installed.
 # REDBLUE_CUSTOM_SCAN=off disables the scan, so that each join runs in the function.
 # REDBLUE_SCAN_SIZE=0 makes several processes read small tables, too.
+# JIT compilation is off, because it takes longer than most statements of the tests.
 # Commits remain synchronous, because VACUUM marks no page all-visible before the commit that wrote it is on disk.
 sub new_server
 {
@@ -40,6 +41,7 @@ max_wal_size = 4GB
 fsync = off
 full_page_writes = off
 autovacuum = off
+jit = off
 redblue.custom_scan = @{[$ENV{REDBLUE_CUSTOM_SCAN} // 'on']}
 min_parallel_table_scan_size = @{[$ENV{REDBLUE_SCAN_SIZE} // '8MB']}
 parallel_setup_cost = @{[($ENV{REDBLUE_SCAN_SIZE} // '8MB') eq '0' ? 0 : 1000]}
