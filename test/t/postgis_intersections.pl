@@ -45,7 +45,6 @@ add_stopwatch($node);
 my $session = session($node);
 my $watch = session($node);
 my ($out, $err);
-$session->ask('SET jit = off');
 
 my %query = (
 	'pairs of parts' => "SELECT count(geom) FROM redblue_triangle_intersections('red', 'blue')",

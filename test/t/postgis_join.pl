@@ -56,7 +56,6 @@ sub planned
 	$taken++ if $plan =~ /Custom Scan \(redblue join\)/;
 	return $plan;
 }
-$_->ask('SET jit = off') for $session, $watch;
 
 # ---- rows that another session changes while this one waits for them ----
 

@@ -24,7 +24,7 @@ SQL
 my $worker = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'redblue worker'";
 my $s = session($node);
 my $watch = session($node);
-$_->ask('SET jit = off; SET enable_nestloop = off; SET max_parallel_workers_per_gather = 0') for $s, $watch;
+$_->ask('SET enable_nestloop = off; SET max_parallel_workers_per_gather = 0') for $s, $watch;
 
 my %ask = (
 	'intersects' => 'SELECT count(*), sum(a.id * 7 + b.id) FROM roof a JOIN wall b ON redblue_intersects(a.geom, b.geom)',
@@ -63,7 +63,7 @@ for my $way ('cuda', 'auto', 'cpu')
 {
 	$s->quit;
 	$s = session($node);
-	$s->ask("SET jit = off; SET enable_nestloop = off; SET max_parallel_workers_per_gather = 0; SET redblue.backend = $way; SET redblue.threads = 1");
+	$s->ask("SET enable_nestloop = off; SET max_parallel_workers_per_gather = 0; SET redblue.backend = $way; SET redblue.threads = 1");
 	my $n = did('join');
 	is(scalar $s->ask($ask{$_}), $answer{$_}, "$way: $_") for sort keys %ask;
 	if ($way eq 'cuda')

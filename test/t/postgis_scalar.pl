@@ -42,7 +42,7 @@ add_stopwatch($node);
 my $session = session($node);
 my $watch = session($node);
 # The JIT compiler does not check for interrupts. Pairs must be evaluated one by one (postgis_join.pl tests joins).
-$session->ask('SET jit = off; SET redblue."join" = off');
+$session->ask('SET redblue."join" = off');
 
 my %query = (
 	'reading' => "SELECT redblue_intersects(geom, 'POINT Z (5 5 0)') FROM comb, generate_series(1, 3)",
