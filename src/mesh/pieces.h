@@ -32,9 +32,9 @@ typedef struct rb_meeting_inputs
 } rb_meeting_inputs;
 
 /*
- * Splits all pieces that meet, in rounds, until nothing meets (*sound) or further rounds are
- * not likely to help. Sets the inputs of the pieces that met, and of those that still do, in
- * *meets.
+ * Splits all pieces that meet, in rounds, until nothing meets or further rounds are not likely to
+ * help; sets *sound in the first case. Marks in *meets the inputs of the pieces that met and of
+ * those that still meet.
  */
 extern rb_status rb_pieces_split(rb_context *ctx, const rb_backend *backend, rb_plc_pieces *pieces,
 								 rb_meeting_inputs *meets, rb_split_done *split, bool *sound);

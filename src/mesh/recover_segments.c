@@ -223,8 +223,8 @@ place_on_segment(const double *a, const double *b, double share, double *at)
 }
 
 /*
- * Returns true if a split of segment ab at a distance from a would be beside point w: much nearer to
- * it than to the ends of the subsegment, which are at the distances `from` and `to`.
+ * Returns true if a split of segment ab at a distance from a would be beside point w: much nearer
+ * to it than to the ends of the subsegment, which are at the distances `from` and `to`.
  */
 static bool
 is_beside(const double *a, const double *b, double distance, double from, double to,
@@ -313,8 +313,9 @@ are_segment_points_in_line(rb_recovery *r, uint32_t a, uint32_t b, uint32_t c)
 }
 
 /*
- * Returns true if two segments are exactly coplanar, or collinear if they share an end, so that the
- * flaw at their rounded common point is a crossing and not a lack of precision.
+ * Returns true if two segments are exactly coplanar (exactly collinear if they share an end). Then
+ * the flaw at their rounded common point is a crossing; otherwise doubles have no room between the
+ * segments.
  */
 static bool
 can_segments_cross(rb_recovery *r, const uint32_t *s, const uint32_t *t)

@@ -364,7 +364,7 @@ write_snapped_triangles(rb_resplit *s, rb_welded *to, rb_plc_pieces *pieces)
 	return RB_OK;
 }
 
-/* Adds the segments that still have a length, each once. */
+/* Adds to the pieces each segment once whose length is still nonzero after snapping. */
 static rb_status
 write_snapped_segments(rb_resplit *s, rb_welded *to, rb_plc_pieces *pieces)
 {

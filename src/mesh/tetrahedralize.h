@@ -68,7 +68,7 @@ typedef struct rb_tets
 } rb_tets;
 
 /*
- * Builds the mesh with up to ctx->threads threads, where that pays off. The result does not depend
+ * Builds the mesh with up to ctx->threads threads, if that pays off. The result does not depend
  * on their number.
  *
  * Returns RB_OK; RB_BAD_PLC with *flaw set to the defect; RB_STOPPED; or a memory error. On failure

@@ -114,11 +114,11 @@ rb_ghost_make(rb_cell *g, const rb_cell *c, uint32_t cell, uint32_t i)
 /* Builds the cells and vertices from a tetrahedralization (import.c). */
 extern rb_status rb_refining_import(rb_refining *r, const rb_tets *tets);
 /*
- * Replaces the whole mesh by tets (import.c). tets contains the present vertices first, then new
- * ones. The first nraise of the new ones are on segments and have the given minimum insertion
- * radii. Facets and segments keep the numbers of the present mesh. Steiner points that
- * rb_tetrahedralize added to recover facets become ordinary added vertices. If they counted as
- * input vertices, everything around them would be refined to their distance from nearby features.
+ * Replaces the whole mesh by tets, in which the present vertices come first, then new ones. The
+ * first nraise of the new ones are on segments and have the given minimum insertion radii. Facets
+ * and segments keep the numbers of the present mesh. Steiner points that rb_tetrahedralize added to
+ * recover facets become ordinary added vertices. If they counted as input vertices, everything
+ * around them would be refined until it is as fine as their distance to nearby features.
  */
 extern rb_status rb_refining_replace(rb_refining *r, const rb_tets *tets, const double *raise,
 									 uint32_t nraise);

@@ -183,7 +183,10 @@ fetch_ids_of_row_pairs(const rb_set *set, const uint32_t *row, size_t n, int64_t
 			to[i] = set->ids[row[2 * i]];
 }
 
-/* Returns the number of parts of the same row that precede the part. */
+/*
+ * Returns the number of the part within its row, counted from 0, to identify the parts of a
+ * streamed pair.
+ */
 static uint32_t
 number_of_part_in_row(const rb_set *set, uint32_t part)
 {

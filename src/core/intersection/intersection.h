@@ -122,9 +122,9 @@ typedef struct rb_meet
 } rb_meet;
 
 /*
- * Computes the vertices of the intersection of two parts and returns their number. Each vertex has
- * the doubles nearest to its exact position, so it does not depend on the parts from which it was
- * computed.
+ * Computes the vertices of the intersection of two parts and returns their number. The coordinates
+ * of a vertex are the doubles nearest to its exact position, so they do not depend on the parts
+ * from which they were computed.
  */
 extern int rb_meet_points(rb_exact_env *env, const double *red, const double *blue, rb_meet *to);
 

@@ -75,7 +75,7 @@ extern rb_status rb_tree_order(rb_thread *me, rb_context *ctx, const rb_set *set
 							   uint32_t *parts, uint32_t n);
 extern void rb_tree_free(rb_context *ctx, rb_tree *tree);
 
-/* Computes the box of the whole tree. */
+/* Computes the box of all leaves of the tree. */
 extern void rb_tree_bounds(const rb_tree *tree, double lo[3], double hi[3]);
 
 /*

@@ -74,7 +74,7 @@ typedef struct row_sums
 	int words; /* Precision of the roots */
 } row_sums;
 
-/* Returns true if the triangle counts. */
+/* Returns true if the triangle adds to the sums: triangles without an area are in no sheet. */
 static inline bool
 is_triangle_measured(const row_sums *r, uint64_t i)
 {
@@ -88,7 +88,7 @@ is_turned_inward(const row_sums *r, uint64_t i)
 	return r->fans != NULL && rb_points_inward(r->fans, r->first + (uint32_t) i);
 }
 
-/* Computes the box of the triangles that count. */
+/* Computes the box of the triangles that are measured. */
 static rb_status
 find_row_box(row_sums *r)
 {
@@ -373,7 +373,9 @@ add_roots_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* Sums the roots of all triangles if each of them is rational; otherwise sets *rational to false. */
+/*
+ * Sums the roots of all triangles if each of them is rational; otherwise sets *rational to false.
+ */
 static rb_status
 add_rational_roots(row_sums *r, bool *rational)
 {

@@ -387,8 +387,8 @@ classify_solid_side(rb_exact_env *env, const double *t, const rb_fans *solid, ui
 }
 
 /*
- * Handles side k of triangle t of the surface if it lies inside a triangle of the solid. If it lies
- * along a side of that triangle, classify_solid_side handles it.
+ * Handles side k of triangle t of the surface if it lies inside a triangle of the solid.
+ * classify_solid_side handles a side that lies along a side of that triangle.
  */
 static unsigned
 classify_surface_side(rb_exact_env *env, const double *t, int k, const rb_fans *solid, uint32_t i)

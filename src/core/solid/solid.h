@@ -284,7 +284,7 @@ typedef struct rb_fans
 {
 	const rb_set *set;
 	uint32_t *next;  /* For each side, the next side of its fan, as a circular list */
-	uint32_t *sheet; /* Sheet of each triangle, or RB_NO_SHEET */
+	uint32_t *sheet; /* Sheet of each triangle, or RB_NO_SHEET without area */
 	/* For each triangle, 1 if its normal is opposite to that of its sheet's first triangle */
 	uint8_t *turned;
 	uint32_t *sheets; /* All sheets, in row order */

@@ -851,7 +851,7 @@ check_faces_tile_facet(facets *c)
 	return RB_OK;
 }
 
-/* Allocates scratch memory for the largest facet. */
+/* Allocates scratch memory for checking the largest facet. */
 static rb_status
 allocate_facet_scratch(facets *c)
 {

@@ -55,7 +55,7 @@ extern double rb_distance_read(const NullableDatum *arg, const char *function, c
 
 /* ---- points, boxes and tiles ---- */
 
-/* Raises an error because the argument, an array, contains nulls. */
+/* Raises the error that an array argument contains nulls. */
 pg_noreturn extern void rb_refuse_null(const char *function, const char *argument);
 pg_noreturn extern void rb_refuse_dims(const char *function, const char *a, int dims_a,
 									   const char *b, int dims_b);

@@ -32,7 +32,9 @@
  */
 #define RB_BYTES_PER_PART 80
 
-/* Estimates the number of parts before anything is read. */
+/*
+ * Estimates the number of parts of a side, to choose where the join runs before anything is read.
+ */
 static double
 expect_parts_before_reading(const rb_source *source)
 {

@@ -32,7 +32,9 @@
 
 static rb_report last; /* Without lines if there was no operation; owns its texts */
 static Oid last_user;
-/* Solids that the last operation skipped, in a memory context of their own, which is NULL for none */
+/*
+ * Solids that the last operation skipped, in a memory context of their own, which is NULL for none
+ */
 static MemoryContext skipped_context;
 static rb_skipped_solid *skipped;
 static uint32 nskipped;
@@ -146,7 +148,10 @@ text_of_stage_detail(const rb_stats *stats, rb_stage stage)
 #undef N
 }
 
-/* Returns the device, or the number of threads and why no device was used. */
+/*
+ * Returns a text that names the device, or the number of threads and the reason why no device was
+ * used.
+ */
 static char *
 text_of_used_device(const rb_stats *stats, const char *note)
 {

@@ -27,7 +27,7 @@ static const struct
 			 {"boxes", RB_BOX3},
 			 {"points", RB_POINT3}};
 
-/* Returns the name of a kind, as in "triangles". */
+/* Returns the name of a kind of cached sides, such as "triangles". */
 static const char *
 name_of_cached_kind(rb_kind kind)
 {

@@ -23,7 +23,9 @@ typedef struct file_format
 	const char *function;
 	const char *argument; /* Argument that only this function has, or the empty text */
 	rb_status (*write)(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
-	/* Writes the faces instead, with part => 'facets', or NULL if the function has no such argument */
+	/*
+	 * Writes the faces instead, with part => 'facets', or NULL if the function has no such argument
+	 */
 	rb_status (*write_facets)(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
 	/* Lower bound, or nearly, of the file's size in bytes, or NULL if it is not known in advance */
 	uint64_t (*bytes)(const rb_mesh_rows *rows);
@@ -160,7 +162,7 @@ read_label_arguments(const rb_arguments *a, int i)
 	return from;
 }
 
-/* Returns the id of the group of faces that the argument surface names. */
+/* Returns the id of the group of faces that is named by the argument "surface". */
 static int64
 read_surface(const rb_arguments *a, const rb_meshing_loaded *mesh, const rb_mesh_labels *labels)
 {

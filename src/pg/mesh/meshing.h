@@ -82,8 +82,8 @@ extern void rb_meshing_arguments_bind(rb_arguments *a, const char *function, con
 									  const NullableDatum *args);
 
 /*
- * Reads the arguments into a call, allocated in the current memory context. With `refine`, also reads
- * the options of refinement. The types of arguments are those of the call to `called`.
+ * Reads the arguments into a call, allocated in the current memory context. With `refine`, also
+ * reads the options of refinement. The types of arguments are those of the call to `called`.
  */
 extern rb_meshing_call *rb_meshing_call_read(const rb_arguments *a, FmgrInfo *called, bool query,
 											 bool refine);
@@ -175,8 +175,7 @@ extern void rb_meshing_read(rb_meshing_run *run);
 extern void rb_meshing_work(rb_meshing_run *run, rb_status (*work)(rb_meshing_run *run));
 
 /*
- * Adds the time since *start to the stage that ends, and begins the next stage. Called by work
- * functions.
+ * Ends a stage: adds the time since *start to it and sets *start to now. Work functions call this.
  */
 extern void rb_meshing_stage(rb_meshing_run *run, int stage, double *start);
 

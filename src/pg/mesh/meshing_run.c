@@ -157,8 +157,8 @@ raise_meshing_failure(rb_meshing_run *run, rb_status status)
 }
 
 /*
- * Returns the stage of the meshing run, to report progress: during meshing that of the core, which
- * is more detailed; stages of joins in the core count as the run's own stage.
+ * Returns the stage of the meshing run, for progress reports. During meshing this is the stage of
+ * the core, which is more detailed. While the core runs a join, it is the run's own stage.
  */
 static int
 stage_now(const rb_meshing_run *run)

@@ -655,8 +655,7 @@ shutdown_row_receiver(DestReceiver *self)
 }
 
 /*
- * Does nothing, since the memory context frees the receiver; a DestReceiver must have this
- * callback.
+ * Does nothing: a DestReceiver must have this callback, but the memory context frees the receiver.
  */
 static void
 destroy_row_receiver(DestReceiver *self)

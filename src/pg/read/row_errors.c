@@ -47,8 +47,8 @@ rb_refuse_status(const rb_receiver *r)
 }
 
 /*
- * Returns true if rows with this fault are left out. A wrong SRID or id is not a fault of a solid,
- * but a validity report (source->count_faces) lists such rows, too.
+ * Returns true if rows with this fault are left out. Rows with a wrong SRID or id are left out only
+ * by a validity report (source->count_faces), which lists them.
  */
 static bool
 are_rows_with_fault_left_out(const rb_receiver *r, rb_geometry_fault fault)

@@ -94,8 +94,8 @@ give_up_start_of_worker(rb_service_block *block, uint64 word)
 }
 
 /*
- * Returns true if the process is gone. It may have ended without changing its word, if something
- * else failed while it exited.
+ * Returns true if the worker process is gone. It may have ended without changing its state in
+ * shared memory, if something else failed while it exited.
  */
 static bool
 is_worker_process_dead(uint64 word)
@@ -902,7 +902,10 @@ rb_remote_close(rb_remote *r)
 
 #define RB_NEXT_MS 20
 
-/* Waits for the end of a request. Returns false with the reason if it fails. */
+/*
+ * Waits in a session until the worker has ended a request. Returns false with the reason if the
+ * request failed.
+ */
 static bool
 wait_for_end_of_request(rb_remote *r, char *why_not, size_t size)
 {
