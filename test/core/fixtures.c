@@ -178,6 +178,59 @@ same_pairs(const pair_list *a, const pair_list *b)
 	return a->n == b->n && (a->n == 0 || memcmp(a->pair, b->pair, a->n * sizeof(rb_pair)) == 0);
 }
 
+/*
+ * Runs a join with memory limits from `first` bytes, each larger by 1/share, until it ends. Each run
+ * must give all memory back, and the first one must be refused.
+ */
+void
+check_join_budgets(const rb_job *job, uint64_t first, int share)
+{
+	rb_status status = RB_OVER_BUDGET;
+	int refused = 0;
+
+	for (uint64_t limit = first; status == RB_OVER_BUDGET; limit += limit / share)
+	{
+		rb_memory *small = rb_memory_create(limit);
+		rb_stream *stream = NULL;
+		rb_context ctx;
+		rb_block block;
+
+		rb_context_init(&ctx, small);
+		ctx.threads = 2;
+		status = rb_stream_open(&ctx, &rb_backend_cpu, job, &stream);
+		while (status == RB_OK)
+			status = rb_stream_next(stream, 20, &block);
+		rb_stream_close(stream);
+		CHECK(status == RB_END || status == RB_OVER_BUDGET, "%s", rb_status_text(status));
+		CHECK(rb_memory_used(small) == 0, "%lu bytes are left",
+			  (unsigned long) rb_memory_used(small));
+		refused += status == RB_OVER_BUDGET;
+		rb_memory_destroy(small);
+	}
+	CHECK(refused > 0, "%lu bytes are enough", (unsigned long) first);
+}
+
+/* Closes a join after a stop, and at different moments while it runs. */
+void
+check_join_closed_early(const rb_job *job, rb_memory *memory, int rounds)
+{
+	for (int round = 0; round < rounds; round++)
+	{
+		rb_stream *stream = NULL;
+		rb_context ctx;
+		rb_block block;
+
+		rb_context_init(&ctx, memory);
+		ctx.threads = 2;
+		if (round == 0)
+			rb_context_stop(&ctx);
+		CHECK(rb_stream_open(&ctx, &rb_backend_cpu, job, &stream) == RB_OK, "open");
+		if (round > 0)
+			(void) rb_stream_next(stream, round, &block);
+		rb_stream_close(stream);
+	}
+}
+
 /* ---- backends ---- */
 
 /* Reports that any device is present. */

@@ -56,6 +56,9 @@ extern void sort_distinct_pairs(pair_list *list);
 extern rb_status read_pairs(pair_list *list, rb_stream *stream, int wait_ms);
 extern bool same_pairs(const pair_list *a, const pair_list *b);
 
+extern void check_join_budgets(const rb_job *job, uint64_t first, int share);
+extern void check_join_closed_early(const rb_job *job, rb_memory *memory, int rounds);
+
 /* ---- backends ---- */
 
 extern rb_status stub_probe(int device, char *text, size_t size);

@@ -512,29 +512,8 @@ failures(void)
 	rb_set side = make_side(RB_TRIANGLE3, MOST, UNIFORM, 5);
 	const rb_box tile = {3, {-INFINITY, -INFINITY, -INFINITY}, {0, INFINITY, INFINITY}};
 	const rb_job job = {.red = &side, .predicate = RB_MEET, .tile = tile};
-	bool failed = false, done = false;
 
-	for (uint64_t limit = 1 << 12; !done; limit += limit / 8)
-	{
-		rb_memory *small = rb_memory_create(limit);
-		rb_context ctx;
-		rb_stream *stream = NULL;
-		rb_block block;
-		rb_status status;
-
-		rb_context_init(&ctx, small);
-		ctx.threads = 2;
-		status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
-		while (status == RB_OK)
-			status = rb_stream_next(stream, 10, &block);
-		rb_stream_close(stream);
-		CHECK(status == RB_END || status == RB_OVER_BUDGET, "%s", rb_status_text(status));
-		CHECK(rb_memory_used(small) == 0, "%lu bytes left", (unsigned long) rb_memory_used(small));
-		failed |= status == RB_OVER_BUDGET;
-		done = status == RB_END;
-		rb_memory_destroy(small);
-	}
-	CHECK(failed, "there was always room");
+	check_join_budgets(&job, 1 << 12, 8);
 	free_side(&side);
 }
 

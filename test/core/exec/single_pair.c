@@ -111,7 +111,7 @@ as_one_by_one(void)
 			rb_job job = {.red = red, .blue = blue, .predicate = predicates[i]};
 			rb_context ctx;
 			bool any, truth;
-			uint64_t payload, true_told;
+			uint64_t payload, true_payload;
 			rb_row_cache known[2] = {{.tree = NULL}, {.tree = NULL}};
 
 			/* Nearest neighbors exist only for triangles. */
@@ -121,16 +121,16 @@ as_one_by_one(void)
 			ctx.threads = 1 + (int) (round % 2);
 			job.distance = predicates[i] == RB_NEAREST ? INFINITY : (double) check_below(4);
 			job.nearest = 1;
-			one_by_one(&job, &truth, &true_told);
+			one_by_one(&job, &truth, &true_payload);
 			CHECK(rb_row_pair_test(&ctx, &job, &known[0], &known[1], &any, &payload) == RB_OK,
 				  "failed");
 			CHECK(any == truth, "predicate %d of %u and %u parts: %d", predicates[i], red->nparts,
 				  blue->nparts, any);
 			if (any && (predicates[i] == RB_CONTACT || predicates[i] == RB_NEAREST))
-				CHECK(payload == true_told,
+				CHECK(payload == true_payload,
 					  "predicate %d of %u and %u parts: payload %lx, and not %lx", predicates[i],
 					  red->nparts, blue->nparts, (unsigned long) payload,
-					  (unsigned long) true_told);
+					  (unsigned long) true_payload);
 			yes[i] += any;
 			no[i] += !any;
 			joined += red->nparts * blue->nparts > 4096;
@@ -170,16 +170,16 @@ known_rows(void)
 			rb_row_cache once = {.tree = NULL};
 			rb_context ctx;
 			bool any, truth;
-			uint64_t payload, true_told;
+			uint64_t payload, true_payload;
 
 			job.distance = which == 3 ? INFINITY : (double) check_below(4);
 			rb_context_init(&ctx, memory);
 			ctx.threads = 1;
-			one_by_one(&job, &truth, &true_told);
+			one_by_one(&job, &truth, &true_payload);
 			CHECK(rb_row_pair_test(&ctx, &job, &once, &known, &any, &payload) == RB_OK, "failed");
-			CHECK(any == truth && (!any || (which != 1 && which != 3) || payload == true_told),
+			CHECK(any == truth && (!any || (which != 1 && which != 3) || payload == true_payload),
 				  "predicate %d of %u and %u parts: %d, %lx, and not %d, %lx", which, red->nparts,
-				  blue->nparts, any, (unsigned long) payload, truth, (unsigned long) true_told);
+				  blue->nparts, any, (unsigned long) payload, truth, (unsigned long) true_payload);
 			rb_row_cache_free(memory, &once);
 			rb_set_release(&red);
 		}
@@ -220,19 +220,20 @@ far_scales(void)
 				rb_row_cache once = {.tree = NULL};
 				rb_context ctx;
 				bool any, truth;
-				uint64_t payload, true_told;
+				uint64_t payload, true_payload;
 
 				for (int k = 0; k < 9; k++)
 					one[k] = scales[r] * (double) check_below(1000);
 				job.distance = which == 3 ? INFINITY : 100 * scales[r];
 				rb_context_init(&ctx, memory);
 				ctx.threads = 1;
-				one_by_one(&job, &truth, &true_told);
+				one_by_one(&job, &truth, &true_payload);
 				CHECK(rb_row_pair_test(&ctx, &job, &once, &known, &any, &payload) == RB_OK,
 					  "failed");
-				CHECK(any == truth && (!any || (which != 1 && which != 3) || payload == true_told),
+				CHECK(any == truth &&
+						  (!any || (which != 1 && which != 3) || payload == true_payload),
 					  "predicate %d, scales %d and %d: %d, %lx, and not %d, %lx", which, r, b, any,
-					  (unsigned long) payload, truth, (unsigned long) true_told);
+					  (unsigned long) payload, truth, (unsigned long) true_payload);
 				rb_row_cache_free(memory, &once);
 			}
 			CHECK(known.tree != NULL, "no tree was made");

@@ -942,7 +942,7 @@ fails_late(void)
 	status = rb_parts_build(&ctx, &from, &parts);
 	CHECK(status == RB_OK && parts.n > 1000, "%d: %u", status, parts.n);
 	status = rb_parts_join(&ctx, &backend, &parts, look_until_it_fails, &ctx);
-	CHECK(status == RB_OUT_OF_MEMORY, "what failed is payload, not that others stopped: %d",
+	CHECK(status == RB_OUT_OF_MEMORY, "the status is not that of the thread that failed, but %d",
 		  status);
 	rb_parts_free(memory, &parts);
 	CHECK(rb_memory_used(memory) == 0, "%lu bytes are left",

@@ -1660,7 +1660,7 @@ static void
 bends(void)
 {
 	static const double steps[] = {.1, .002, 1e-6, 1e-9};
-	int payload = 0;
+	int reported = 0;
 
 	for (int s = 0; s < 4; s++)
 		for (diagonal = 0; diagonal < 2; diagonal++)
@@ -1691,7 +1691,7 @@ bends(void)
 				status = rb_volumes_check(&ctx, &in, &found);
 				CHECK(status == (found.kind == RB_FLAW_NONE ? RB_OK : RB_BAD_PLC), "status %d",
 					  status);
-				payload += found.kind == RB_FLAW_VOLUME || found.kind == RB_FLAW_OFF_FACET;
+				reported += found.kind == RB_FLAW_VOLUME || found.kind == RB_FLAW_OFF_FACET;
 				rb_tets_free(memory, &t);
 			}
 			crease();
@@ -1712,7 +1712,7 @@ bends(void)
 				rb_tets_free(memory, &t);
 			}
 		}
-	CHECK(payload == 8, "%d of 8 wrong meshes were payload", payload);
+	CHECK(reported == 8, "%d of 8 wrong meshes were reported", reported);
 }
 
 int

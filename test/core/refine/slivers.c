@@ -151,30 +151,13 @@ static uint64_t
 count_faults(const rb_plc *from, rb_keep keep, const rb_tets *t, bool not_delaunay,
 			 uint64_t *faults)
 {
-	const rb_check_input in = {.npoints = t->npoints,
-							   .ntets = t->ntets,
-							   .nfaces = t->nfaces,
-							   .nedges = t->nedges,
-							   .nsegments = t->nsegments,
-							   .points = t->points,
-							   .kind = t->kind,
-							   .parent = t->parent,
-							   .tets = (const uint32_t(*)[4]) t->tets,
-							   .region = t->region,
-							   .faces = (const uint32_t(*)[3]) t->faces,
-							   .face_facet = t->face_facet,
-							   .edges = (const uint32_t(*)[2]) t->edges,
-							   .edge_segment = t->edge_segment,
-							   .segments = (const uint32_t(*)[2]) t->segments,
-							   .plc = from,
-							   .keep = keep,
-							   .not_delaunay = not_delaunay,
-							   .most = 2};
+	rb_check_input in = check_input_of_tets(from, keep, t);
 	rb_check_report report;
 	rb_context ctx;
 	uint64_t n = 0;
 
 	rb_context_init(&ctx, memory);
+	in.not_delaunay = not_delaunay;
 	*faults = UINT64_MAX;
 	if (rb_check_mesh(&ctx, &in, &report) == RB_OK)
 	{

@@ -12,6 +12,7 @@
 #include "core/set/set.h"
 #include "core/primitive/dispatch.h"
 #include "core/primitive/ray.h"
+#include "fixtures.h"
 #include "solids.h"
 
 #include <stdlib.h>
@@ -625,44 +626,8 @@ little_memory_and_stop(void)
 															   : &solids,
 							.blue = asked[k] == RB_VALIDITY ? NULL : &solids,
 							.predicate = asked[k]};
-		int failed = 0;
-
-		for (uint64_t limit = 1 << 14; limit < (1 << 26); limit += limit / 3)
-		{
-			rb_memory *little = rb_memory_create(limit);
-			rb_stream *stream = NULL;
-			rb_context other;
-			rb_block block;
-			rb_status status;
-
-			rb_context_init(&other, little);
-			other.threads = 2;
-			status = rb_stream_open(&other, &rb_backend_cpu, &job, &stream);
-			while (status == RB_OK)
-				status = rb_stream_next(stream, 20, &block);
-			rb_stream_close(stream);
-			CHECK(status == RB_END || status == RB_OVER_BUDGET, "%s", rb_status_text(status));
-			CHECK(rb_memory_used(little) == 0, "%llu bytes left behind",
-				  (unsigned long long) rb_memory_used(little));
-			failed += status == RB_OVER_BUDGET;
-			rb_memory_destroy(little);
-		}
-		CHECK(failed > 0, "nothing failed");
-		for (int round = 0; round < 5; round++)
-		{
-			rb_stream *stream = NULL;
-			rb_context other;
-			rb_block block;
-
-			rb_context_init(&other, memory);
-			other.threads = 2;
-			if (round == 0)
-				rb_context_stop(&other);
-			CHECK(rb_stream_open(&other, &rb_backend_cpu, &job, &stream) == RB_OK, "open");
-			if (round > 0)
-				(void) rb_stream_next(stream, round, &block);
-			rb_stream_close(stream);
-		}
+		check_join_budgets(&job, 1 << 14, 3);
+		check_join_closed_early(&job, memory, 5);
 	}
 }
 

@@ -512,7 +512,7 @@ one_row(const rb_set *set, uint32_t row)
 static void
 all_as_one(void)
 {
-	long payload = 0;
+	long reported = 0;
 
 	for (long round = 0; round < check_rounds(60); round++)
 	{
@@ -573,7 +573,7 @@ all_as_one(void)
 			while (status == RB_OK)
 			{
 				status = rb_stream_next(stream, 100, &block);
-				for (size_t i = 0; i < block.n && status == RB_OK; i++, payload++)
+				for (size_t i = 0; i < block.n && status == RB_OK; i++, reported++)
 					answer[block.red[i] - 100][block.blue[i] - 200] = (int) block.payload[i];
 			}
 			CHECK(status == RB_END, "status %d: %s", status, ctx.error.text);
@@ -596,7 +596,7 @@ all_as_one(void)
 		rb_set_release(&red);
 		rb_set_release(&blue);
 	}
-	CHECK(payload > 0, "nothing was payload");
+	CHECK(reported > 0, "no row was reported");
 }
 
 /*

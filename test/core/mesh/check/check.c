@@ -1273,11 +1273,11 @@ garbage(void)
 		judge(&m);
 		for (int i = 0; i < RB_FAULT_KINDS; i++)
 		{
-			uint64_t payload = 0;
+			uint64_t listed = 0;
 
 			for (uint32_t j = 0; j < report.nlist; j++)
-				payload += report.list[j].kind == (rb_fault_kind) i;
-			CHECK(payload == (report.count[i] < m.in.most ? report.count[i] : m.in.most), "%d", i);
+				listed += report.list[j].kind == (rb_fault_kind) i;
+			CHECK(listed == (report.count[i] < m.in.most ? report.count[i] : m.in.most), "%d", i);
 		}
 		drop(&m);
 	}
