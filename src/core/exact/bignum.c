@@ -88,6 +88,28 @@ rb_number_copy(rb_number *r, const rb_number *a)
 	memcpy(r->word, a->word, (size_t) a->n * sizeof a->word[0]);
 }
 
+int
+rb_number_bits(const rb_number *a)
+{
+	return a->sign == 0 ? -100000 : 64 * (a->low + a->n) - __builtin_clzll(a->word[a->n - 1]);
+}
+
+int
+rb_number_places(const rb_number *a)
+{
+	return a->sign == 0 ? 0 : -(64 * a->low + __builtin_ctzll(a->word[0]));
+}
+
+int
+rb_double_places(double x)
+{
+	uint64_t mantissa;
+	int exponent;
+
+	rb_number_split_double(x, &mantissa, &exponent);
+	return mantissa == 0 ? 0 : -(exponent + __builtin_ctzll(mantissa));
+}
+
 /*
  * Sets r = |a| + |b|, where a begins below b or at the same word. The words below b are those of a;
  * there may be a gap between the two.

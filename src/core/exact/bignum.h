@@ -56,6 +56,13 @@ extern void rb_number_of_parts(rb_number *r, uint64_t mantissa, int exponent);
 
 extern void rb_number_copy(rb_number *r, const rb_number *a);
 
+/* Returns the highest k with |a| >= 2^k, plus 1; 0 has -100000. */
+extern int rb_number_bits(const rb_number *a);
+
+/* Return the least number of binary places, so that a times 2^places is an integer; 0 for 0. */
+extern int rb_number_places(const rb_number *a);
+extern int rb_double_places(double x);
+
 /* Compute the sum and the difference; r may be a or b. */
 extern void rb_number_add(rb_number *r, const rb_number *a, const rb_number *b);
 extern void rb_number_sub(rb_number *r, const rb_number *a, const rb_number *b);

@@ -4,6 +4,8 @@
  */
 #include "core/exact/residue.h"
 
+#include "core/base/base.h"
+
 /* Returns a^exponent. */
 static uint64_t
 raise_residue(const rb_prime *m, uint64_t a, uint64_t exponent)
@@ -158,4 +160,56 @@ rb_digits_sign(const rb_prime *primes, const uint64_t *digits, uint32_t n)
 	if (zero)
 		return 0;
 	return digits[n - 1] > primes[n - 1].p / 2 ? -1 : 1;
+}
+
+/* Finds the next smaller prime that can be used, and the residue. */
+static rb_status
+find_next_residue(rb_context *ctx, rb_find_residue find, const void *arg, uint64_t limit,
+				  rb_prime *m, uint64_t *residue)
+{
+	bool usable = false;
+
+	while (!usable)
+	{
+		if (rb_should_stop(ctx))
+			return RB_STOPPED;
+		rb_prime_below(m, limit);
+		limit = m->p;
+		RB_TRY(find(ctx, arg, m, residue, &usable));
+	}
+	return RB_OK;
+}
+
+rb_status
+rb_integer_sign(rb_context *ctx, uint64_t bits, rb_find_residue find, const void *arg, int *sign)
+{
+	const uint32_t n = (uint32_t) ((bits + 1) / RB_PRIME_BITS) + 1;
+	rb_prime *primes = NULL;
+	uint64_t *residues = NULL;
+	RB_FREE_AT_END(ctx->memory, &primes, &residues);
+
+	RB_TRY(RB_ALLOCATE(ctx, primes, n));
+	RB_TRY(RB_ALLOCATE(ctx, residues, n));
+	for (uint32_t i = 0; i < n; i++)
+		RB_TRY(find_next_residue(ctx, find, arg, i == 0 ? RB_PRIME_LIMIT : primes[i - 1].p,
+								 &primes[i], &residues[i]));
+	for (uint32_t i = 0; i < n; i++)
+	{
+		if (rb_stop_due(ctx, i, 64))
+			return RB_STOPPED;
+		rb_residue_to_digit(primes, residues, i);
+	}
+	*sign = rb_digits_sign(primes, residues, n);
+	return RB_OK;
+}
+
+rb_status
+rb_integer_may_be_zero(rb_context *ctx, rb_find_residue find, const void *arg, bool *likely)
+{
+	uint64_t residue;
+	rb_prime m;
+
+	RB_TRY(find_next_residue(ctx, find, arg, RB_PRIME_LIMIT, &m, &residue));
+	*likely = residue == 0;
+	return RB_OK;
 }

@@ -12,6 +12,7 @@
 #ifndef RB_EXACT_RESIDUE_H
 #define RB_EXACT_RESIDUE_H
 
+#include "core/base/redblue.h"
 #include "core/exact/bignum.h"
 
 #ifdef __cplusplus
@@ -67,6 +68,21 @@ extern uint64_t rb_residue_inverse(const rb_prime *m, uint64_t a);
 /* Returns the residue of x 2^shift, which must be an integer. */
 extern uint64_t rb_residue_of(const rb_prime *m, double x, int shift);
 extern uint64_t rb_residue_of_number(const rb_prime *m, const rb_number *x, int shift);
+
+/*
+ * Computes the residue of an integer. Sets *usable to false if that is impossible for this prime,
+ * which may divide a denominator.
+ */
+typedef rb_status (*rb_find_residue)(rb_context *ctx, const void *arg, const rb_prime *m,
+									 uint64_t *residue, bool *usable);
+
+/* Finds the sign of an integer whose absolute value is less than 2^bits. */
+extern rb_status rb_integer_sign(rb_context *ctx, uint64_t bits, rb_find_residue find,
+								 const void *arg, int *sign);
+
+/* Sets *likely to false if the integer is known not to be 0; tests a single prime. */
+extern rb_status rb_integer_may_be_zero(rb_context *ctx, rb_find_residue find, const void *arg,
+										bool *likely);
 
 /*
  * Replaces residue i of an integer by digit i of its mixed radix representation; the residues before

@@ -33,38 +33,12 @@ typedef struct comparison
 	bool negative; /* True if X is times a negative number */
 } comparison;
 
-/* Returns the highest k with |x| >= 2^k, plus 1; 0 has -100000. */
-static int
-bits_of(const rb_number *x)
-{
-	return x->sign == 0 ? -100000 : 64 * (x->low + x->n) - __builtin_clzll(x->word[x->n - 1]);
-}
-
-/* Returns the number of binary places of x: x times 2^places is an integer. */
-static int
-places_of(const rb_number *x)
-{
-	return x->sign == 0 ? 0 : -(64 * x->low + __builtin_ctzll(x->word[0]));
-}
-
 /* Raises `shift` to the binary places of the coordinates of n points. */
 static void
 include_places(int *shift, const double *x, int n)
 {
 	for (int i = 0; i < n; i++)
-	{
-		uint64_t mantissa;
-		int exponent;
-
-		rb_number_split_double(x[i], &mantissa, &exponent);
-		if (mantissa != 0)
-		{
-			const int places = -(exponent + __builtin_ctzll(mantissa));
-
-			if (places > *shift)
-				*shift = places;
-		}
-	}
+		*shift = rb_max(*shift, rb_double_places(x[i]));
 }
 
 /* Raises `shift` to the places of a point. */
@@ -117,7 +91,7 @@ bits_of_denominator(const rb_overlap_point *p, int shift, bool *negative)
 	rb_number_orient3d(&to, p->plane, p->plane + 3, p->plane + 6, p->c);
 	rb_number_sub(&from, &from, &to);
 	*negative = from.sign < 0;
-	return bits_of(&from) + 3 * shift;
+	return rb_number_bits(&from) + 3 * shift;
 }
 
 /* Prepares a comparison, and computes a bound on the bits of the integer whose sign is wanted. */
@@ -166,21 +140,21 @@ open_comparison(rb_context *ctx, comparison *c, const rb_overlap_terms *t, int v
 		include_point(&c->shift, &term->p);
 		include_point(&c->shift, &term->q);
 	}
-	c->more = rb_max(places_of(&c->factor), places_of(&c->constant) - 3 * c->shift);
+	c->more = rb_max(rb_number_places(&c->factor), rb_number_places(&c->constant) - 3 * c->shift);
 	c->more = rb_max(c->more, 0);
 
 	/*
 	 * A determinant is at most 6 times the cube of the extent, and a term two determinants: below
 	 * 2^4. A term of the moment has the factor 3 times the extent.
 	 */
-	extent = bits_of(&t->extent) + c->shift;
+	extent = rb_number_bits(&t->extent) + c->shift;
 	volume = 3 * extent + 4 + 64 - __builtin_clzll(n);
 	if (value == RB_OVERLAP_VOLUME)
-		*bits =
-			(uint64_t) rb_max(volume + 1 + c->more, bits_of(&c->constant) + 3 * c->shift + c->more);
+		*bits = (uint64_t) rb_max(volume + 1 + c->more,
+								  rb_number_bits(&c->constant) + 3 * c->shift + c->more);
 	else
 		*bits = (uint64_t) rb_max(volume + extent + 3 + c->more,
-								  volume + bits_of(&c->factor) + c->shift + c->more);
+								  volume + rb_number_bits(&c->factor) + c->shift + c->more);
 	*bits += 2;
 	for (uint64_t i = 0; i < n; i++)
 	{
@@ -299,9 +273,9 @@ add_residue_tetrahedron(const comparison *c, const rb_prime *m, const residue_po
  * that denominator.
  */
 static rb_status
-find_residue(rb_context *ctx, const comparison *c, const rb_prime *m, uint64_t *residue,
-			 bool *usable)
+find_residue(rb_context *ctx, const void *arg, const rb_prime *m, uint64_t *residue, bool *usable)
 {
+	const comparison *c = arg;
 	const int shift = c->shift;
 	uint64_t volume = 0, moment = 0, common = m->one, x;
 	residue_point origin;
@@ -357,48 +331,15 @@ find_residue(rb_context *ctx, const comparison *c, const rb_prime *m, uint64_t *
 	return RB_OK;
 }
 
-/* Finds the next smaller prime that can be used, and its residue. */
-static rb_status
-find_next_residue(rb_context *ctx, const comparison *c, uint64_t limit, rb_prime *m,
-				  uint64_t *residue)
-{
-	bool usable = false;
-
-	while (!usable)
-	{
-		if (rb_should_stop(ctx))
-			return RB_STOPPED;
-		rb_prime_below(m, limit);
-		limit = m->p;
-		RB_TRY(find_residue(ctx, c, m, residue, &usable));
-	}
-	return RB_OK;
-}
-
 rb_status
 rb_overlap_compare(rb_context *ctx, const rb_overlap_terms *t, int value, double low, double high,
 				   int *sign)
 {
-	rb_prime *primes = NULL;
-	uint64_t *residues = NULL, bits;
 	comparison c;
-	uint32_t n;
-	RB_FREE_AT_END(ctx->memory, &primes, &residues);
+	uint64_t bits;
 
 	RB_TRY(open_comparison(ctx, &c, t, value, low, high, &bits));
-	n = (uint32_t) (bits / RB_PRIME_BITS) + 1;
-	RB_TRY(RB_ALLOCATE(ctx, primes, n));
-	RB_TRY(RB_ALLOCATE(ctx, residues, n));
-	for (uint32_t i = 0; i < n; i++)
-		RB_TRY(find_next_residue(ctx, &c, i == 0 ? RB_PRIME_LIMIT : primes[i - 1].p, &primes[i],
-								 &residues[i]));
-	for (uint32_t i = 0; i < n; i++)
-	{
-		if (rb_stop_due(ctx, i, 64))
-			return RB_STOPPED;
-		rb_residue_to_digit(primes, residues, i);
-	}
-	*sign = rb_digits_sign(primes, residues, n);
+	RB_TRY(rb_integer_sign(ctx, bits, find_residue, &c, sign));
 	if (c.negative)
 		*sign = -*sign;
 	return RB_OK;
@@ -408,12 +349,9 @@ rb_status
 rb_overlap_may_equal(rb_context *ctx, const rb_overlap_terms *t, int value, double low, double high,
 					 bool *likely)
 {
-	uint64_t bits, residue;
 	comparison c;
-	rb_prime m;
+	uint64_t bits;
 
 	RB_TRY(open_comparison(ctx, &c, t, value, low, high, &bits));
-	RB_TRY(find_next_residue(ctx, &c, RB_PRIME_LIMIT, &m, &residue));
-	*likely = residue == 0;
-	return RB_OK;
+	return rb_integer_may_be_zero(ctx, find_residue, &c, likely);
 }

@@ -11,6 +11,7 @@
  * extremely different size, that the highest precision leaves undecided: it bisects the doubles.
  */
 #include "core/solid/overlap.h"
+#include "core/exact/nearest_double.h"
 
 #include <math.h>
 
@@ -424,72 +425,20 @@ bound_results(const overlap_sums *s, const rb_number *extent, bounds b[4])
 
 /* ---- exact decisions ---- */
 
-/* Returns the number of a double in the order of all doubles. */
-static int64_t
-number_of_double(double x)
+/* A result of an overlap */
+typedef struct result_of_overlap
 {
-	int64_t bits;
+	const rb_overlap_terms *terms;
+	int value;
+} result_of_overlap;
 
-	memcpy(&bits, &x, sizeof bits);
-	return bits >= 0 ? bits : INT64_MIN - bits;
-}
-
-/* Returns the double with that number. */
-static double
-double_of_number(int64_t number)
-{
-	const int64_t bits = number >= 0 ? number : INT64_MIN - number;
-	double x;
-
-	memcpy(&x, &bits, sizeof x);
-	return x;
-}
-
-/* Returns the number of steps from one double to a larger one, in the order of all doubles. */
-static uint64_t
-doubles_between(int64_t low, int64_t high)
-{
-	return (uint64_t) high - (uint64_t) low;
-}
-
-/* Finds the double nearest to a result that is between two adjacent doubles. */
+/* Compares a result with the middle of two doubles. */
 static rb_status
-choose_nearer(rb_context *ctx, const rb_overlap_terms *t, int value, double low, double high,
-			  double *result)
+compare_result(rb_context *ctx, const void *arg, double low, double high, int *sign)
 {
-	int sign;
+	const result_of_overlap *r = arg;
 
-	RB_TRY(rb_overlap_compare(ctx, t, value, low, high, &sign));
-	if (sign != 0)
-		*result = sign > 0 ? high : low;
-	else
-		*result = number_of_double(low) % 2 == 0 ? low : high;
-	return RB_OK;
-}
-
-/* Finds the double nearest to a result whose bounds round to `b`. */
-static rb_status
-bisect_doubles(rb_context *ctx, const rb_overlap_terms *t, int value, bounds b, double *result)
-{
-	/* The bounds may have been rounded beyond the result. */
-	int64_t low = number_of_double(rb_max(b.low, -DBL_MAX)) - (b.low > -DBL_MAX);
-	int64_t high = number_of_double(rb_min(b.high, DBL_MAX)) + 1;
-
-	while (doubles_between(low, high) > 1)
-	{
-		const int64_t middle = low + (int64_t) (doubles_between(low, high) / 2);
-		const double x = double_of_number(middle);
-		int sign;
-
-		RB_TRY(rb_overlap_compare(ctx, t, value, x, x, &sign));
-		if (sign == 0)
-		{
-			*result = x;
-			return RB_OK;
-		}
-		*(sign > 0 ? &low : &high) = middle;
-	}
-	return choose_nearer(ctx, t, value, double_of_number(low), double_of_number(high), result);
+	return rb_overlap_compare(ctx, r->terms, r->value, low, high, sign);
 }
 
 /* Decides a result if it is decided by its bounds, or likely to be in the middle of two doubles. */
@@ -497,22 +446,27 @@ static rb_status
 decide_result(rb_context *ctx, const rb_overlap_terms *t, const overlap_sums *s, int value,
 			  bounds b, double *result, bool *decided)
 {
+	const result_of_overlap of = {t, value};
 	bool likely;
 
 	*result = b.low;
 	*decided = b.low == b.high;
 	if (*decided || s->words < TEST_WORDS)
 		return RB_OK;
-	if (b.low >= -DBL_MAX &&
-		doubles_between(number_of_double(b.low), number_of_double(b.high)) == 1)
+	if (b.low >= -DBL_MAX && nextafter(b.low, HUGE_VAL) == b.high)
 	{
 		RB_TRY(rb_overlap_may_equal(ctx, t, value, b.low, b.high, &likely));
 		*decided = likely;
 		if (likely)
-			return choose_nearer(ctx, t, value, b.low, b.high, result);
+			return rb_nearest_double(ctx, compare_result, &of, b.low, b.high, result);
 	}
 	*decided = s->words == MOST_WORDS;
-	return *decided ? bisect_doubles(ctx, t, value, b, result) : RB_OK;
+	if (!*decided)
+		return RB_OK;
+	/* The bounds may have been rounded beyond the result. */
+	return rb_nearest_double(ctx, compare_result, &of,
+							 b.low > -DBL_MAX ? nextafter(b.low, -HUGE_VAL) : -DBL_MAX,
+							 nextafter(b.high, HUGE_VAL), result);
 }
 
 rb_status
