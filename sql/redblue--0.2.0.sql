@@ -86,6 +86,11 @@ COMMENT ON TYPE redblue_solid_overlap IS
 'Holds the ids of a red and a blue solid, the volume of what they share, and its centroid (cx, cy, cz), which is null if they share only a
 part of their boundaries.';
 
+CREATE TYPE redblue_solid_self_overlap AS (id1 bigint, id2 bigint, volume float8, cx float8, cy float8, cz float8);
+COMMENT ON TYPE redblue_solid_self_overlap IS
+'Holds the ids of two solids of one table, the smaller one first, the volume of what they share, and its centroid (cx, cy, cz), which is null
+if they share only a part of their boundaries.';
+
 CREATE TYPE redblue_solid_report AS (id bigint, faces int, closed boolean, oriented boolean, self_intersections bigint, reason text,
 	valid boolean, code int, x float8, y float8, z float8);
 COMMENT ON TYPE redblue_solid_report IS
@@ -976,6 +981,7 @@ CREATE FUNCTION redblue_solid_overlaps(
 	red_solid name DEFAULT NULL, blue_solid name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
 	on_bad text DEFAULT 'error',
+	min_volume float8 DEFAULT NULL,
 	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_solid_overlap
 AS 'MODULE_PATHNAME', 'redblue_solid_overlaps'
@@ -984,7 +990,8 @@ COMMENT ON FUNCTION redblue_solid_overlaps IS
 'Returns the volume and the centroid of what two solids share, for all pairs of solids of two tables or views whose interiors intersect or
 whose boundaries share an area. Solids of the second kind have volume 0 and no centroid. Results are the doubles nearest to the exact
 values for the stored coordinates, in the units of these; the volume is 0 only if the interiors do not intersect, and is Infinity beyond the
-largest double. Solids, red_solid and blue_solid (as solid), on_bad and errors are those of redblue_points_in_solids.';
+largest double. min_volume: leaves out pairs with a smaller exact volume. Solids, red_solid and blue_solid (as solid), on_bad and errors are
+those of redblue_points_in_solids; and 22023 invalid min_volume.';
 
 CREATE FUNCTION redblue_solid_overlaps_query(
 	red text, blue text,
@@ -993,6 +1000,7 @@ CREATE FUNCTION redblue_solid_overlaps_query(
 	red_solid name DEFAULT NULL, blue_solid name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
 	on_bad text DEFAULT 'error',
+	min_volume float8 DEFAULT NULL,
 	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_solid_overlap
 AS 'MODULE_PATHNAME', 'redblue_solid_overlaps_query'
@@ -1001,6 +1009,39 @@ COMMENT ON FUNCTION redblue_solid_overlaps_query IS
 'Returns the result of redblue_solid_overlaps for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES and
 TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those of
 redblue_solid_overlaps.';
+
+CREATE FUNCTION redblue_solid_self_overlaps(
+	solids regclass,
+	solids_id name DEFAULT NULL,
+	solids_geom name DEFAULT NULL,
+	solid name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	on_bad text DEFAULT 'error',
+	min_volume float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
+RETURNS SETOF redblue_solid_self_overlap
+AS 'MODULE_PATHNAME', 'redblue_solid_self_overlaps'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_solid_self_overlaps IS
+'Returns the volume and the centroid of what two solids of one table or view share, once for each pair of solids whose interiors intersect or
+whose boundaries share an area; id1 is the smaller id. Columns, min_volume, solids, solid, on_bad and errors are those of redblue_solid_overlaps.';
+
+CREATE FUNCTION redblue_solid_self_overlaps_query(
+	solids text,
+	solids_id name DEFAULT NULL,
+	solids_geom name DEFAULT NULL,
+	solid name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	on_bad text DEFAULT 'error',
+	min_volume float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
+RETURNS SETOF redblue_solid_self_overlap
+AS 'MODULE_PATHNAME', 'redblue_solid_self_overlaps_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_solid_self_overlaps_query IS
+'Returns the result of redblue_solid_self_overlaps for the rows of a query. The text is a single read-only SELECT (including WITH, VALUES and
+TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those of
+redblue_solid_self_overlaps.';
 
 CREATE FUNCTION redblue_solid_measures(
 	solids regclass,

@@ -38,6 +38,20 @@ SELECT red_id, o.volume = m.volume AND (o.cx, o.cy, o.cz) = (m.cx, m.cy, m.cz) A
 SELECT relation, count(*), count(o), count(*) FILTER (WHERE volume > 0) AS positive FROM redblue_solid_pairs('ore', 'zones', red_solid => 'ore', blue_solid => 'zone') p
 	LEFT JOIN redblue_solid_overlaps('ore', 'zones', red_solid => 'ore', blue_solid => 'zone') o USING (red_id, blue_id) GROUP BY 1 ORDER BY 1;
 
+-- Within one table: each pair once, the smaller id first, whatever the order of the rows
+SELECT * FROM redblue_solid_self_overlaps('ore', solid => 'ore') ORDER BY 1, 2;
+SELECT count(*), count(*) FILTER (WHERE id1 < id2) AS ascending FROM redblue_solid_self_overlaps_query('SELECT -ore AS body, * FROM ore ORDER BY ore, id', solid => 'body');
+-- Overlaps with at least some volume, which is compared with the exact one, 9007199515875289, and not with the double nearest to it
+SELECT red_id, blue_id, volume FROM redblue_solid_overlaps('ore', 'zones', red_solid => 'ore', blue_solid => 'zone', min_volume => 10) ORDER BY 1, 2;
+SELECT id1, id2, volume FROM redblue_solid_self_overlaps('ore', solid => 'ore', min_volume => 360) ORDER BY 1, 2;
+SELECT min_volume, volume FROM (VALUES (9007199515875288), (9007199515875290)) v (min_volume) LEFT JOIN LATERAL
+	(SELECT volume FROM redblue_solid_overlaps_query('SELECT 1 AS body, * FROM box(0, 0, 0, 94906267, 94906267, 1)', 'SELECT 1 AS body, * FROM box(0, 0, -1, 94906268, 94906270, 7)', red_solid => 'body', blue_solid => 'body', min_volume => v.min_volume)) o ON true;
+SELECT count(*) FROM redblue_solid_self_overlaps('ore', solid => 'ore', min_volume => 0);
+SELECT count(*) FROM redblue_solid_self_overlaps('ore', solid => 'ore', min_volume => NULL);
+SELECT count(*) FROM redblue_solid_self_overlaps('ore', solid => 'ore', min_volume => -1);
+SELECT count(*) FROM redblue_solid_self_overlaps('ore', solid => 'ore', min_volume => 'NaN');
+SELECT count(*) FROM redblue_solid_overlaps('ore', 'zones', red_solid => 'ore', blue_solid => 'zone', min_volume => 'Infinity');
+
 -- A box without a solid, and the solid, share with another solid what the box does: exact volumes add up.
 CREATE FUNCTION star(body int, n int, x float8, y float8, z float8, r float8) RETURNS TABLE (id int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8) LANGUAGE sql IMMUTABLE AS $$
 	WITH p AS (SELECT i, x + floor(r * (0.6 + 0.4 * (i % 3)) * cosd(360.0 * i / n)) / 8 AS px, y + floor(r * (0.6 + 0.4 * (i % 3)) * sind(360.0 * i / n)) / 8 AS py FROM generate_series(0, n - 1) i)
@@ -80,6 +94,8 @@ DELETE FROM bad WHERE id = 5;
 SELECT count(*) FROM redblue_solid_overlaps('bad', 'zones', red_solid => 'ore', blue_solid => 'zone');
 SELECT count(*) FROM redblue_solid_overlaps('zones', 'bad', red_solid => 'zone', blue_solid => 'ore');
 SELECT red_id, blue_id, volume FROM redblue_solid_overlaps('bad', 'zones', red_solid => 'ore', blue_solid => 'zone', on_bad => 'skip') WHERE blue_id < 3 ORDER BY 1, 2;
+SELECT count(*) FROM redblue_solid_self_overlaps('bad', solid => 'ore');
+SELECT id1, id2, volume FROM redblue_solid_self_overlaps('bad', solid => 'ore', on_bad => 'skip') ORDER BY 1, 2;
 SELECT count(*) FROM redblue_solid_overlaps('ore', 'zones', red_solid => 'ore', blue_solid => 'zone', on_bad => 'ignore');
 SELECT count(*) FROM redblue_solid_overlaps('ore', 'zones', red_solid => 'ore', blue_solid => 'body');
 SELECT count(*) FROM redblue_solid_overlaps(NULL, 'zones');

@@ -75,6 +75,7 @@ SELECT * FROM shared_out('redblue_points_in_solids', $$'place', 'cube', solid =>
 SELECT * FROM shared_out('redblue_segments_in_solids', $$'line', 'cube', solid => 'b'$$);
 SELECT * FROM shared_out('redblue_solid_pairs', $$'cube', 'cube', red_solid => 'b', blue_solid => 'b'$$);
 SELECT * FROM shared_out('redblue_solid_overlaps', $$'cube', 'cube', red_solid => 'b', blue_solid => 'b'$$);
+SELECT * FROM shared_out('redblue_solid_self_overlaps', $$'cube', solid => 'b'$$);
 -- Objects of several rows
 SELECT * FROM shared_out('redblue_triangle_pairs', $$'red', 'blue', red_object => 'whole', blue_object => 'whole'$$);
 SELECT * FROM shared_out('redblue_triangle_pairs', $$'red', 'blue', blue_object => 'whole'$$, 'from_data');

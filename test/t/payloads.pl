@@ -52,6 +52,7 @@ my %call = (
 	segments => [ 'redblue_segments_in_solids', "'holes', 'balls'", ", solid => 'solid'" ],
 	relations => [ 'redblue_solid_pairs', "'balls', 'others'", ", red_solid => 'solid', blue_solid => 'solid'" ],
 	overlaps => [ 'redblue_solid_overlaps', "'balls', 'others'", ", red_solid => 'solid', blue_solid => 'solid'" ],
+	'overlaps within' => [ 'redblue_solid_self_overlaps', "'balls'", ", solid => 'solid'" ],
 	check => [ 'redblue_solid_check', "'balls'", ", solid => 'solid'" ],
 	measures => [ 'redblue_solid_measures', "'balls'", ", solid => 'solid'" ]);
 my %rows;

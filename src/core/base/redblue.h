@@ -823,6 +823,7 @@ typedef struct rb_job
 	 * rb_block.
 	 */
 	bool within_rows;
+	double min_volume; /* RB_OVERLAP: pairs with a smaller volume are left out; >= 0 and finite */
 	/* true to skip rows that are not valid solids instead of failing with RB_BAD_SOLID */
 	bool skip_bad;
 	bool by_object; /* RB_VALIDITY: each row is a complete object */

@@ -208,6 +208,20 @@ fetch_parts_within_rows(const rb_set *set, const rb_pair *parts, size_t n, int64
 	}
 }
 
+/* Exchanges the ids of each of n pairs whose first id is the larger one. */
+static void
+put_smaller_ids_first(int64_t *first, int64_t *second, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (first[i] > second[i])
+		{
+			const int64_t id = first[i];
+
+			first[i] = second[i];
+			second[i] = id;
+		}
+}
+
 /* Writes pairs of rows to the ring, as ids. */
 static rb_status
 push_row_pairs_to_ring(rb_stream *s, const rb_pair *rows, const uint64_t *payload, size_t n)
@@ -229,6 +243,8 @@ push_row_pairs_to_ring(rb_stream *s, const rb_pair *rows, const uint64_t *payloa
 		{
 			fetch_ids_of_row_pairs(s->job.red, &rows->red, taken, to->red + at);
 			fetch_ids_of_row_pairs(rb_job_blue(&s->job), &rows->blue, taken, to->blue + at);
+			if (s->job.predicate == RB_OVERLAP && s->job.blue == NULL)
+				put_smaller_ids_first(to->red + at, to->blue + at, taken);
 		}
 		if (to->payload != NULL)
 		{

@@ -84,6 +84,7 @@ typedef struct overlaps
 {
 	rb_context *ctx;
 	const rb_row_sink *sink;
+	double min_volume; /* Least volume of a result */
 	rb_relations relations;
 	overlap_side side[2];
 	overlap_room *rooms;
@@ -370,9 +371,12 @@ choose_origin(overlap_pair *o)
 	}
 }
 
-/* Measures the overlap of group g, whose interiors meet. */
+/*
+ * Measures the overlap of group g, whose interiors meet. Sets *reaches to false if its volume is
+ * below the least one.
+ */
 static rb_status
-measure_overlap(overlaps *w, overlap_room *room, size_t g, rb_overlap *overlap)
+measure_overlap(overlaps *w, overlap_room *room, size_t g, rb_overlap *overlap, bool *reaches)
 {
 	const rb_relations *r = &w->relations;
 	const rb_pair first = r->notes.at[r->group[g]];
@@ -405,7 +409,8 @@ measure_overlap(overlaps *w, overlap_room *room, size_t g, rb_overlap *overlap)
 	}
 	for (int side = 0; side < 2; side++)
 		RB_TRY(add_inner_corners(&o, side));
-	return rb_overlap_sum(w->ctx, &room->terms, overlap);
+	RB_TRY(rb_overlap_sum(w->ctx, &room->terms, overlap));
+	return rb_overlap_reaches(w->ctx, &room->terms, overlap->volume, w->min_volume, reaches);
 }
 
 /* Returns true if the boundaries of the rows of a group share an area. */
@@ -433,12 +438,15 @@ measure_overlaps_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	{
 		const rb_pair p = r->notes.at[r->group[g]];
 		rb_overlap o = {0, {NAN, NAN, NAN}};
+		bool reaches = true;
 
 		if (rb_should_stop(w->ctx))
 			status = RB_STOPPED;
 		else if (r->found[g] & RB_IN_BOTH)
-			status = measure_overlap(w, &w->rooms[rb_thread_number(me)], g, &o);
-		else if (!shares_area(r, g))
+			status = measure_overlap(w, &w->rooms[rb_thread_number(me)], g, &o, &reaches);
+		else
+			reaches = w->min_volume == 0 && shares_area(r, g);
+		if (!reaches)
 			continue;
 		rows[n] =
 			(rb_pair){rb_row_of(w->side[0].set, rb_pair_red(p)), rb_row_of(w->side[1].set, p.blue)};
@@ -527,8 +535,10 @@ measure_all_overlaps(overlaps *w, rb_thread *team)
 	const uint32_t threads = (uint32_t) rb_team_threads(team);
 	rb_status status;
 
-	for (int side = 0; side < 2; side++)
+	for (int side = 0; side < rb_relations_sides(&w->relations); side++)
 		RB_TRY(open_overlap_side(w->ctx, team, &w->relations.fans[side], &w->side[side]));
+	if (rb_relations_sides(&w->relations) == 1)
+		w->side[1] = w->side[0];
 	RB_TRY(RB_ALLOCATE(w->ctx, w->rooms, threads));
 	memset(w->rooms, 0, threads * sizeof *w->rooms);
 	for (uint32_t i = 0; i < threads; i++)
@@ -571,9 +581,7 @@ find_inner_of_overlaps(rb_relations *r)
 		rows[0][rb_row_of(r->fans[0].set, rb_pair_red(p))] = 1;
 		rows[1][rb_row_of(r->fans[1].set, p.blue)] = 1;
 	}
-	for (int side = 0; side < 2; side++)
-		RB_TRY(rb_fans_find_inner(r->ctx, r->backend, &r->fans[side], rows[side]));
-	return RB_OK;
+	return rb_relations_find_inner(r, rows);
 }
 
 /* Finds the relations of all pairs of rows, and measures the overlaps. */
@@ -595,7 +603,7 @@ rb_status
 rb_compose_overlaps(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 					const rb_row_sink *sink)
 {
-	overlaps w = {.ctx = ctx, .sink = sink};
+	overlaps w = {.ctx = ctx, .sink = sink, .min_volume = job->min_volume};
 	rb_status status;
 	RB_FREE_AT_END(ctx->memory, &w.rooms, &w.side[0].start, &w.side[0].box, &w.side[0].order,
 				   &w.side[0].enter, &w.side[0].from, &w.side[1].start, &w.side[1].box,
@@ -603,6 +611,8 @@ rb_compose_overlaps(rb_context *ctx, const rb_backend *backend, const rb_job *jo
 
 	rb_relations_open(&w.relations, ctx, backend, job);
 	status = find_overlaps(&w);
+	if (rb_relations_sides(&w.relations) == 1)
+		w.side[1] = (overlap_side){.set = NULL};
 	rb_relations_close(&w.relations);
 	return status;
 }

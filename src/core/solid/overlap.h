@@ -47,6 +47,10 @@ typedef struct rb_overlap_terms
 /* Computes volume and centroid from the terms. */
 extern rb_status rb_overlap_sum(rb_context *ctx, const rb_overlap_terms *t, rb_overlap *overlap);
 
+/* Sets *reaches to true if the exact volume, which rounds to `volume`, is not below `least`. */
+extern rb_status rb_overlap_reaches(rb_context *ctx, const rb_overlap_terms *t, double volume,
+									double least, bool *reaches);
+
 /* ---- overlap_exact.c ---- */
 
 /* The axis of a coordinate of the centroid, or the volume instead */

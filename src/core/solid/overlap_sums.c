@@ -500,3 +500,17 @@ rb_overlap_sum(rb_context *ctx, const rb_overlap_terms *t, rb_overlap *overlap)
 	memcpy(overlap->centroid, result, sizeof overlap->centroid);
 	return RB_OK;
 }
+
+rb_status
+rb_overlap_reaches(rb_context *ctx, const rb_overlap_terms *t, double volume, double least,
+				   bool *reaches)
+{
+	int sign;
+
+	*reaches = volume > least;
+	if (volume != least)
+		return RB_OK;
+	RB_TRY(rb_overlap_compare(ctx, t, RB_OVERLAP_VOLUME, least, least, &sign));
+	*reaches = sign >= 0;
+	return RB_OK;
+}

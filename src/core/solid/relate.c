@@ -439,7 +439,14 @@ red_row_of_contact(const rb_relations *r, rb_pair pair)
 static uint32_t
 blue_row_of_contact(const rb_relations *r, rb_pair pair)
 {
-	return rb_row_of(r->job->blue, pair.blue);
+	return rb_row_of(rb_job_blue(r->job), pair.blue);
+}
+
+/* Returns true if the solids of one set are related to each other. */
+static bool
+is_self_relation(const rb_relations *r)
+{
+	return r->job->blue == NULL;
 }
 
 /* Returns true if the two triangles share more than isolated points. */
@@ -497,13 +504,17 @@ find_contacts_of_solids(rb_relations *r)
 	return rb_join_step(r->ctx, r->backend, &job, &sink, RB_TILE);
 }
 
-/* Finds the sheets of one side that are inside rows of the other side. */
+/*
+ * Finds the sheets of one side that are inside rows of the other side. Within one set, the row that
+ * comes first is red, and rays of a row against itself mean nothing.
+ */
 static rb_status
 find_sheets_inside(rb_relations *r, int side)
 {
 	const rb_fans *from = &r->fans[side], *solids = &r->fans[!side];
 	rb_notes inside;
 	rb_status status;
+	size_t n = 0;
 
 	rb_notes_open(&inside, r->ctx);
 	status = rb_sheet_points_locate(r->ctx, r->backend, from, from->tops, from->nsheets, solids,
@@ -511,11 +522,21 @@ find_sheets_inside(rb_relations *r, int side)
 	for (size_t i = 0; i < inside.n; i++)
 	{
 		const uint32_t sheet = from->sheets[inside.at[i].red], in = inside.at[i].blue;
+		bool red = side == 0;
 
-		inside.at[i] =
-			side == 0 ? (rb_pair){sheet | (uint32_t) RB_RED_SHEET_INSIDE << RB_PAYLOAD_SHIFT, in}
-					  : (rb_pair){in | (uint32_t) RB_BLUE_SHEET_INSIDE << RB_PAYLOAD_SHIFT, sheet};
+		if (is_self_relation(r))
+		{
+			const uint32_t mine = rb_row_of(from->set, sheet), other = rb_row_of(from->set, in);
+
+			if (mine == other)
+				continue;
+			red = mine < other;
+		}
+		inside.at[n++] =
+			red ? (rb_pair){sheet | (uint32_t) RB_RED_SHEET_INSIDE << RB_PAYLOAD_SHIFT, in}
+				: (rb_pair){in | (uint32_t) RB_BLUE_SHEET_INSIDE << RB_PAYLOAD_SHIFT, sheet};
 	}
+	inside.n = n;
 	if (status == RB_OK)
 		status = rb_notes_add(&r->notes, inside.at, inside.n);
 	rb_notes_close(&inside);
@@ -528,7 +549,7 @@ find_sheets_inside(rb_relations *r, int side)
 static rb_status
 group_contacts_by_rows(rb_relations *r)
 {
-	const rb_set *red = r->job->red, *blue = r->job->blue;
+	const rb_set *red = r->job->red, *blue = rb_job_blue(r->job);
 	const rb_pair *p;
 
 	RB_TRY(rb_notes_sort(&r->notes, red->row_of, blue->row_of));
@@ -580,6 +601,16 @@ find_passages_of_solids(rb_relations *r, uint8_t *close[2])
 	}
 }
 
+rb_status
+rb_relations_find_inner(rb_relations *r, uint8_t *rows[2])
+{
+	for (uint32_t i = 0; is_self_relation(r) && i < r->job->red->nrows; i++)
+		rows[0][i] |= rows[1][i];
+	for (int side = 0; side < rb_relations_sides(r); side++)
+		RB_TRY(rb_fans_find_inner(r->ctx, r->backend, &r->fans[side], rows[side]));
+	return RB_OK;
+}
+
 /* Finds the passages between solids and the inner triangles of both sides. */
 static rb_status
 prepare_related_sides(rb_relations *r)
@@ -595,9 +626,7 @@ prepare_related_sides(rb_relations *r)
 		memset(close[side], 0, nrows);
 	}
 	find_passages_of_solids(r, close);
-	for (int side = 0; side < 2; side++)
-		RB_TRY(rb_fans_find_inner(r->ctx, r->backend, &r->fans[side], close[side]));
-	return RB_OK;
+	return rb_relations_find_inner(r, close);
 }
 
 /* ---- surroundings of edges ---- */
@@ -777,7 +806,7 @@ void
 rb_relations_close(rb_relations *r)
 {
 	rb_notes_close(&r->notes);
-	for (int side = 0; side < 2; side++)
+	for (int side = 0; side < rb_relations_sides(r); side++)
 	{
 		RB_FREE(r->ctx->memory, r->bad[side]);
 		rb_fans_free(r->ctx->memory, &r->fans[side]);
@@ -790,14 +819,20 @@ rb_status
 rb_relations_find(rb_relations *r)
 {
 	const rb_set *set[2] = {r->job->red, r->job->blue};
+	const int sides = rb_relations_sides(r);
 
-	for (int side = 0; side < 2; side++)
+	for (int side = 0; side < sides; side++)
 		RB_TRY(rb_solids_check(r->ctx, r->backend, set[side], r->job->skip_bad,
-							   side == 0 ? RB_SOLID_OF_RED : RB_SOLID_OF_BLUE, &r->bad[side]));
-	for (int side = 0; side < 2; side++)
+							   sides == 1  ? RB_SOLID_OF_SOLIDS
+							   : side == 0 ? RB_SOLID_OF_RED
+										   : RB_SOLID_OF_BLUE,
+							   &r->bad[side]));
+	for (int side = 0; side < sides; side++)
 		RB_TRY(rb_fans_find(r->ctx, set[side], r->bad[side], &r->fans[side]));
+	if (sides == 1)
+		r->fans[1] = r->fans[0];
 	RB_TRY(find_contacts_of_solids(r));
-	for (int side = 0; side < 2; side++)
+	for (int side = 0; side < sides; side++)
 		RB_TRY(find_sheets_inside(r, side));
 	RB_TRY(group_contacts_by_rows(r));
 	RB_TRY(prepare_related_sides(r));

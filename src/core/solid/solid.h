@@ -374,16 +374,19 @@ extern unsigned rb_around_surface(rb_exact_env *env, const double *t, const rb_f
 #define RB_RED_SHEET_INSIDE 3
 #define RB_BLUE_SHEET_INSIDE 7
 
-/* Known facts about the pairs of rows of a job that share a point */
+/*
+ * Known facts about the pairs of rows of a job that share a point. Within one set, the row that
+ * comes first is red.
+ */
 typedef struct rb_relations
 {
 	rb_context *ctx;
 	const rb_backend *backend;
 	const rb_job *job;
-	uint32_t *bad[2]; /* Bitmaps of the invalid rows of red and blue */
-	rb_fans fans[2];
-	rb_notes notes; /* Known facts about pairs of rows, as pairs of triangles */
-	size_t *group;  /* Start of each pair of rows in `notes`, with one extra entry at the end */
+	uint32_t *bad[2]; /* Bitmaps of the invalid rows of red and blue, or of the only side */
+	rb_fans fans[2];  /* Fans of both sides, or of the only side twice */
+	rb_notes notes;   /* Known facts about pairs of rows, as pairs of triangles */
+	size_t *group;    /* Start of each pair of rows in `notes`, with one extra entry at the end */
 	size_t ngroups;
 	uint32_t *found; /* Bits RB_RED_ALONE, ... found for each pair of rows */
 } rb_relations;
@@ -398,6 +401,19 @@ rb_note_is_contact(rb_pair note)
 extern void rb_relations_open(rb_relations *r, rb_context *ctx, const rb_backend *backend,
 							  const rb_job *job);
 extern void rb_relations_close(rb_relations *r);
+
+/* Returns the number of sets. */
+static inline int
+rb_relations_sides(const rb_relations *r)
+{
+	return r->job->blue == NULL ? 1 : 2;
+}
+
+/*
+ * Finds on which side of their triangles the rows lie that have a nonzero byte in the arrays of
+ * their side.
+ */
+extern rb_status rb_relations_find_inner(rb_relations *r, uint8_t *rows[2]);
 
 /*
  * Finds all pairs of rows that share a point, and the kinds of points of each. If all three kinds

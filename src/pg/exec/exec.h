@@ -245,9 +245,10 @@ typedef struct rb_call_args
 	rb_source source[2]; /* Source of each side */
 	/* For rb_join_has_distance and rb_join_is_nearest; infinite if not given */
 	double distance;
-	uint32 nearest; /* Number of neighbors, for rb_join_is_nearest */
-	bool skip_bad;  /* True if invalid solids are skipped instead of raising an error */
-	rb_box tile;    /* For rb_join_has_tile; dims is 0 if not given */
+	uint32 nearest;    /* Number of neighbors, for rb_join_is_nearest */
+	double min_volume; /* Least volume of an overlap that is returned */
+	bool skip_bad;     /* True if invalid solids are skipped instead of raising an error */
+	rb_box tile;       /* For rb_join_has_tile; dims is 0 if not given */
 } rb_call_args;
 
 /* ---- placement.c: where a join or a mesh refinement runs ---- */

@@ -533,7 +533,7 @@ rb_run_report_skipped(rb_join_run *run)
 		appendStringInfo(&text, "%s" UINT64_FORMAT " of " UINT64_FORMAT " %s",
 						 text.len > 0 ? ", " : "", all.sum - before, solids,
 						 solids == 1 ? "solid" : "solids");
-		if (rb_join_relates_solids(run->join))
+		if (rb_join_relates_solids(run->join) && sides == 2)
 			appendStringInfo(&text, " of %s", run->call.source[i].side);
 		if (call == NULL)
 			call = text_of_check_call(&run->call.source[i]);

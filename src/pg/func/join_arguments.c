@@ -32,8 +32,11 @@ list_join_arguments(const rb_join *join)
 		case RB_INSIDE:
 			return "* *_id *_geom solid face_tolerance on_bad tile_low tile_high";
 		case RB_RELATION:
-		case RB_OVERLAP:
 			return "* *_id *_geom *_solid face_tolerance on_bad tile_low tile_high";
+		case RB_OVERLAP:
+			return rb_join_sides(join) == 1
+					   ? "* *_id *_geom solid face_tolerance on_bad min_volume tile_low tile_high"
+					   : "* *_id *_geom *_solid face_tolerance on_bad min_volume tile_low tile_high";
 		case RB_VALIDITY:
 			return "* *_id *_geom solid face_tolerance";
 		case RB_MEASURES:
@@ -118,6 +121,24 @@ read_neighbors_argument(const rb_join *join, const rb_arguments *a)
 	return (uint32) k;
 }
 
+/* Reads the least volume of an overlap: 0 if there is none. */
+static double
+read_min_volume_argument(const rb_join *join, const rb_arguments *a)
+{
+	double min_volume;
+
+	if (join->predicate != RB_OVERLAP || rb_argument(a, "min_volume")->isnull)
+		return 0;
+	min_volume = DatumGetFloat8(rb_argument(a, "min_volume")->value);
+	if (!(min_volume >= 0 && isfinite(min_volume)))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: invalid value for argument \"min_volume\": %g", join->function,
+							   min_volume),
+						errdetail("The volume must be finite, 0 or more, in cubic units of the "
+								  "coordinates.")));
+	return min_volume == 0 ? 0 : min_volume; /* Turn -0 into 0 */
+}
+
 /* Reads the tile. The dimensions of boxes are not known yet; sides.c checks them. */
 static void
 read_tile_argument(const rb_join *join, const rb_arguments *a, rb_box *tile)
@@ -129,11 +150,14 @@ read_tile_argument(const rb_join *join, const rb_arguments *a, rb_box *tile)
 		rb_tile_refuse_dims(join->function, tile, dims);
 }
 
-/* Returns true if only the last side has solids. The other side then has no object column. */
+/*
+ * Returns true if only the last side, or the only one, has solids. Another side then has no object
+ * column.
+ */
 static bool
 is_one_solid(const rb_join *join)
 {
-	return rb_join_has_solids(join) && !rb_join_relates_solids(join);
+	return rb_join_has_solids(join) && (!rb_join_relates_solids(join) || rb_join_sides(join) == 1);
 }
 
 /* Reads the columns of a side that identify its rows and the objects that they form. */
@@ -196,6 +220,7 @@ rb_call_args_read(const rb_join *join, Oid function, const NullableDatum *args, 
 	call->distance = read_distance_argument(join, &a);
 	call->nearest = read_neighbors_argument(join, &a);
 	call->skip_bad = rb_argument_choice(&a, "on_bad", "error", "skip");
+	call->min_volume = read_min_volume_argument(join, &a);
 	read_tile_argument(join, &a, &call->tile);
 	for (int i = 0; i < rb_join_sides(join); i++)
 		(void) rb_argument_required(&a, join->side[i]);

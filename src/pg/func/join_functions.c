@@ -324,6 +324,8 @@ return_pair_count(FunctionCallInfo fcinfo, const rb_join *join)
 	  RB_TRIANGLE3, "solids")                                                                      \
 	X(redblue_solid_overlaps, RB_RESULT_OVERLAPS, RB_OVERLAP, RB_TRIANGLE3, "red", RB_TRIANGLE3,   \
 	  "blue")                                                                                      \
+	X(redblue_solid_self_overlaps, RB_RESULT_OVERLAPS, RB_OVERLAP, RB_TRIANGLE3, "solids",         \
+	  RB_TRIANGLE3, NULL)                                                                          \
 	X(redblue_solid_check, RB_RESULT_SOLIDS, RB_VALIDITY, RB_TRIANGLE3, "solids", RB_TRIANGLE3,    \
 	  NULL)                                                                                        \
 	X(redblue_solid_measures, RB_RESULT_MEASURES, RB_MEASURES, RB_TRIANGLE3, "solids",             \

@@ -339,6 +339,17 @@ make_side(side *s)
 					  .row_of = s->row_of};
 }
 
+/* Computes the overlaps of the rows of one side, for all pairs in the order of rows. */
+static rb_status
+ask_self(const side *solids, double least, table *t)
+{
+	const rb_job job = {.red = &solids->set, .predicate = RB_OVERLAP, .min_volume = least};
+	const rb_row_sink sink = {.put = put_rows, .user = t};
+
+	memset(t->count, 0, sizeof t->count);
+	return rb_compose_overlaps(&ctx, &rb_backend_cpu, &job, &sink);
+}
+
 static bool
 is_same(const rb_overlap *a, const rb_overlap *b)
 {
@@ -382,6 +393,22 @@ compare_with_reference(const double *red, const double *blue, const rb_overlap *
 	for (int a = 0; a < 3; a++)
 		mpq_clear(moment[a]);
 	return meet;
+}
+
+/* Compares the decision whether the exact volume reaches `least` with the reference. */
+static void
+compare_with_least(const double *red, const double *blue, double least, bool reaches)
+{
+	mpq_t volume, moment[3], x;
+
+	mpq_inits(volume, moment[0], moment[1], moment[2], x, NULL);
+	add_faces_inside(volume, moment, red, blue, false);
+	add_faces_inside(volume, moment, blue, red, true);
+	mpq_set_d(x, least);
+	mpq_set_ui(moment[0], 6, 1);
+	mpq_mul(x, x, moment[0]);
+	CHECK(reaches == (mpq_cmp(volume, x) >= 0), "the volume is nearly %a", least);
+	mpq_clears(volume, moment[0], moment[1], moment[2], x, NULL);
 }
 
 /* Compares many pairs of tetrahedra, most of them degenerate, with the reference. */
@@ -681,6 +708,65 @@ far_exponents(void)
 	}
 }
 
+/* Compares the overlaps within a set, and those with a least volume, with the overlaps of two equal sets. */
+static void
+self_and_least(void)
+{
+	static const double from[3] = {0, 0, 0}, scale[3] = {1, 0.1, 1};
+	static side solids;
+	static table all, own, large;
+	const long rounds = check_rounds(200);
+	long meet = 0, equal = 0, left_out = 0;
+
+	pthread_mutex_init(&all.lock, NULL);
+	pthread_mutex_init(&own.lock, NULL);
+	pthread_mutex_init(&large.lock, NULL);
+	for (long round = 0; round < rounds; round++)
+	{
+		double least = 0x1p-1074;
+
+		for (int i = 0; i < MOST_ROWS; i++)
+		{
+			while (!make_tetrahedron(solids.outward[i], 2 + check_below(2), scale, from))
+				;
+			if (i > 0 && check_below(5) == 0)
+				memcpy(solids.outward[i], solids.outward[i - 1], sizeof solids.outward[i]);
+		}
+		make_side(&solids);
+		ctx.threads = 1 + check_below(3);
+		CHECK(ask(&solids, &solids, &all) == RB_OK, "%s", ctx.error.text);
+		CHECK(ask_self(&solids, 0, &own) == RB_OK, "%s", ctx.error.text);
+		for (int r = 0; r < MOST_ROWS; r++)
+			for (int b = 0; b < MOST_ROWS; b++)
+			{
+				CHECK(own.count[r][b] == (r < b ? all.count[r][b] : 0) &&
+						  (own.count[r][b] == 0 || is_same(&own.overlap[r][b], &all.overlap[r][b])),
+					  "rows %d and %d", r, b);
+				if (own.count[r][b] > 0 && own.overlap[r][b].volume > 0 && check_below(5) == 0)
+					least = own.overlap[r][b].volume;
+			}
+		CHECK(ask_self(&solids, least, &large) == RB_OK, "%s", ctx.error.text);
+		for (int r = 0; r < MOST_ROWS; r++)
+			for (int b = r + 1; b < MOST_ROWS; b++)
+			{
+				const double volume = own.count[r][b] > 0 ? own.overlap[r][b].volume : 0;
+
+				/* Equal volumes may have been rounded up to the least one. */
+				CHECK(volume == least || large.count[r][b] == (volume > least),
+					  "volume %a, least %a, %d", volume, least, large.count[r][b]);
+				if (volume == least)
+					compare_with_least(solids.outward[r], solids.outward[b], least,
+									   large.count[r][b] > 0);
+				meet += volume > least;
+				equal += volume == least;
+				left_out += volume > 0 && volume < least;
+			}
+	}
+	ctx.threads = 1;
+	CHECK(meet > rounds && equal > 0 && left_out > 0, "%ld volumes above, %ld equal, %ld below",
+		  meet, equal, left_out);
+}
+
 /* Tests refused allocations and stops. */
 static void
 little_memory_and_stop(void)
@@ -750,6 +836,7 @@ main(void)
 	CHECK_RUN(tetrahedra);
 	CHECK_RUN(bodies_of_cells);
 	CHECK_RUN(far_exponents);
+	CHECK_RUN(self_and_least);
 	CHECK_RUN(little_memory_and_stop);
 	CHECK(rb_memory_used(memory) == 0, "left behind");
 	rb_memory_destroy(memory);
