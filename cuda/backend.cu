@@ -170,9 +170,9 @@ join_within_budget(rb_device_run *run, uint64_t budget)
 }
 
 /*
- * Measures the free memory of the device, in bytes. Asking the driver takes as long as two kernels
- * of a small join, so its reply is reused for a short time. The stored value includes the pool's
- * memory, because the pool may grow meanwhile.
+ * Measures the free memory of the device before the backend starts a join, in bytes. Asking the
+ * driver takes as long as two kernels of a small join, so its reply is reused for a short time.
+ * The stored value includes the pool's memory, because the pool may grow meanwhile.
  */
 static rb_status
 measure_free_device_memory(rb_device_run *run)
@@ -272,7 +272,10 @@ run_join_on_device(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	return ctx->error.status != RB_OK ? ctx->error.status : status;
 }
 
-/* Opens the device; it stays open for a while. */
+/*
+ * Opens the device ahead of joins, for which it stays open for a while; implements
+ * rb_backend.open.
+ */
 static rb_status
 open_device_for_later_joins(rb_context *ctx)
 {

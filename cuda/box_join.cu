@@ -103,7 +103,10 @@ load_boxes_to_tile(rb_box_tiles *t, int side, const rb_frame *frame, const rb_de
 
 /* ---- check and sift ---- */
 
-/* Compares the rows and the doubles of a pair whose packed comparison had equal numbers. */
+/*
+ * Decides whether two boxes overlap by their doubles, after the packed comparison gave equal
+ * numbers; rows paired with themselves do not.
+ */
 static __device__ __noinline__ bool
 do_boxes_overlap_exactly(const rb_device_set *red, const rb_device_set *blue, uint32_t r,
 						 uint32_t b)

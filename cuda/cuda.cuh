@@ -123,8 +123,9 @@ typedef struct rb_device_run
 /* ---- streams.cu: streams, events, pinned buffers; timing, waiting, transfers ---- */
 
 /*
- * Turns a failed call of the runtime into a status with the name of the call. Lack of memory
- * becomes RB_DEVICE_FULL without an error in the context, because the caller may retry with less.
+ * Turns a failed call of the CUDA runtime on a queue into a status with the name of the call. Lack
+ * of memory becomes RB_DEVICE_FULL without an error in the context, because the caller may retry
+ * with less.
  */
 extern rb_status rb_cuda_failed(rb_device_run *run, cudaError_t error, const char *call);
 
@@ -209,14 +210,13 @@ extern void rb_stop_kernels(rb_device_run *run);
 /* Waits for all work of both streams, whether it failed or not, and clears the stop flag. */
 extern void rb_queue_idle(rb_device_run *run);
 
-/* Sleeps for this many nanoseconds, less than one second. */
+/* Sleeps for this many nanoseconds, less than one second, between two polls of an event. */
 extern void rb_sleep_ns(long ns);
 
-/*
- * rb_wait waits for an event, rb_sync for all work of the compute stream. Both forward stop
- * requests to the kernels.
- */
+/* Waits for an event of a queue, and forwards stop requests to its kernels. */
 extern rb_status rb_wait(rb_device_run *run, cudaEvent_t event);
+
+/* Waits for all work of the compute stream, and forwards stop requests to its kernels. */
 extern rb_status rb_sync(rb_device_run *run);
 
 /*
@@ -483,17 +483,21 @@ typedef struct rb_cells_args
 } rb_cells_args;
 
 /*
- * rb_cells_blocks computes the number of blocks that fit on the device at once; rb_cells_launch
- * launches the join of triangles with triangles.
+ * Computes the number of thread blocks of the triangle join that fit on the device at once; for
+ * other kinds, those of the box join.
  */
 extern rb_status rb_cells_blocks(rb_device_run *run, const rb_cells_args *args, int *blocks);
-extern rb_status rb_cells_launch(rb_device_run *run, const rb_cells_args *args, int blocks);
 
 /*
- * rb_boxes_blocks computes the number of blocks that fit on the device at once; rb_boxes_launch
- * launches the join of all other kinds.
+ * Launches the kernel that joins triangles with triangles; other kinds are passed on to
+ * rb_boxes_launch.
  */
+extern rb_status rb_cells_launch(rb_device_run *run, const rb_cells_args *args, int blocks);
+
+/* Computes the number of thread blocks of the box join that fit on the device at once. */
 extern rb_status rb_boxes_blocks(rb_device_run *run, const rb_cells_args *args, int *blocks);
+
+/* Launches the kernel that joins the boxes of all kinds except triangles with triangles. */
 extern rb_status rb_boxes_launch(rb_device_run *run, const rb_cells_args *args, int blocks);
 
 /* ---- filters.cu, exact.cu: pairs that the float test left undecided (decide.cuh) ---- */

@@ -119,7 +119,10 @@ is_driver_of_this_process(void)
 	return rb_load(&driver_process) == getpid();
 }
 
-/* Finds a function of the driver by name and version. Returns false if it has none. */
+/*
+ * Finds a function of the driver by name and version, such as those that create and destroy the
+ * context of a device. Returns false if the driver has none.
+ */
 static bool
 find_driver_entry_point(const char *name, unsigned version, void *function)
 {

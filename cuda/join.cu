@@ -73,8 +73,8 @@ launch_words_of_hits(rb_device_run *run, const rb_cells_args *args, bool exact)
 }
 
 /*
- * Returns the number of 32-bit words of an aggregate by row: a bit per matched row, or one count
- * per row.
+ * Returns the number of 32-bit words of the aggregate that the device computes by row instead of
+ * sending pairs: a bit per matched row, or one count per row.
  */
 static uint64_t
 words_of_side(const rb_device_run *run)
@@ -538,7 +538,7 @@ launch_into_pool_again(rb_joiner *j, int k)
 	return launch_join_into_pool(j, k);
 }
 
-/* Adds the time between two events to a stage. */
+/* Adds the time between two events of a launch to a stage of the join's statistics. */
 static rb_status
 add_time_between_events(rb_device_run *run, rb_stage stage, cudaEvent_t from, cudaEvent_t to)
 {

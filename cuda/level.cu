@@ -374,7 +374,10 @@ cost_of_node_plan(const rb_estimate e[2], float x, float y, float z, float incid
 		   cells * (float) RB_COST_CELL;
 }
 
-/* Uses the given number of cells along the longest side, without estimating costs. */
+/*
+ * Chooses the number of cells of a node's grid along each axis from a given number along the
+ * longest one, without estimating costs.
+ */
 static __device__ void
 plan_grid_by_resolution(const double width[3], uint32_t resolution, double max_cells, float n[3])
 {

@@ -270,7 +270,7 @@ rb_device_free_all(rb_device_run *run)
 
 /* ---- coordinates of a set ---- */
 
-/* Computes the bounds of all parts of a set, not padded. */
+/* Computes the bounds of all parts of a copy of a set that is about to be cached, not padded. */
 static __global__ void
 __launch_bounds__(THREADS, RB_BOUNDS_BLOCKS)
 	bounds_of_set_kernel(const rb_device_set side, rb_count *bounds)
@@ -297,8 +297,8 @@ __launch_bounds__(THREADS, RB_BOUNDS_BLOCKS)
 }
 
 /*
- * Writes the bounds of a side's coordinates, reduced as order keys, to the mailbox that the host
- * reads.
+ * Writes the bounds of a cached copy's coordinates, reduced as order keys, to the mailbox that the
+ * host reads.
  */
 static __global__ void
 report_bounds_kernel(const rb_count *bounds, rb_mailbox *mailbox)
@@ -308,8 +308,8 @@ report_bounds_kernel(const rb_count *bounds, rb_mailbox *mailbox)
 }
 
 /*
- * Finds the minima of lo and of -hi over the boxes of all parts, which are not padded, and waits for
- * them.
+ * Finds the bounds of a copy of a set that is about to be cached: the minima of lo and of -hi over
+ * the boxes of all parts, which are not padded. Waits for them.
  */
 static rb_status
 find_bounds_of_parts(rb_device_run *run, const rb_device_set *side, double bounds[6])

@@ -52,7 +52,7 @@ typedef struct refine_rounds
 
 /* ---- memory ---- */
 
-/* Records the peak of the device memory that the rounds use. */
+/* Records the peak of the device memory that the rounds use, for the report of the refinement. */
 static void
 note_refine_bytes(refine_rounds *s)
 {
@@ -60,7 +60,7 @@ note_refine_bytes(refine_rounds *s)
 		s->most_bytes = s->run->used;
 }
 
-/* Allocates device memory for the rounds, and counts it in their peak. */
+/* Allocates device memory for the rounds, and counts it in the peak that the report states. */
 static rb_status
 allocate_refine_block(refine_rounds *s, void **block, size_t bytes)
 {
@@ -71,8 +71,8 @@ allocate_refine_block(refine_rounds *s, void **block, size_t bytes)
 }
 
 /*
- * Allocates an array of at least `need` elements without preserving its contents, with a quarter
- * more if memory allows.
+ * Allocates an array for one round on the device of at least `need` elements, without preserving
+ * its contents, with a quarter more if memory allows.
  */
 static rb_status
 grow_refine_block(refine_rounds *s, void **block, size_t *cap, size_t need, size_t element)
@@ -97,7 +97,10 @@ grow_refine_block(refine_rounds *s, void **block, size_t *cap, size_t need, size
 	return RB_OK;
 }
 
-/* Grows an array to this many elements and preserves the first `used` ones. */
+/*
+ * Grows an array of the mesh or a work list on the device to this many elements, preserves the
+ * first `used` ones, and records the peak of memory.
+ */
 static rb_status
 grow_refine_array(refine_rounds *s, rb_refine_arena *arena, size_t used, size_t need,
 				  size_t element)
@@ -125,7 +128,7 @@ reserve_cells_and_vertices(refine_rounds *s, size_t cells, size_t sites)
 	return RB_OK;
 }
 
-/* Returns the entries of a work list of candidates, in device memory. */
+/* Returns the device address of the entries of a work list, as the host passes it to launches. */
 static rb_entry64 *
 entries_of_work_list(const list *l)
 {
@@ -139,14 +142,17 @@ free_slots_of_mesh(const refine_rounds *s)
 	return (uint32_t *) s->free.at;
 }
 
-/* Reserves space for `more` elements behind those of a list. */
+/*
+ * Reserves device memory for `more` elements behind those of a work list, before kernels append to
+ * it.
+ */
 static rb_status
 reserve_work_list(refine_rounds *s, list *l, size_t more)
 {
 	return grow_refine_array(s, &l->room, l->n, l->n + more, sizeof(rb_entry64));
 }
 
-/* Frees the arrays that grow in place. */
+/* Frees the arrays of the mesh and of the work lists when the rounds on the device have ended. */
 static void
 free_arenas(refine_rounds *s)
 {
@@ -342,7 +348,7 @@ allocate_huge_workspace(refine_rounds *s)
 	return RB_OK;
 }
 
-/* Repeats the candidates that wait for signs. */
+/* Grows the cavities of candidates that wait for signs again, after the host has computed these. */
 static rb_status
 grow_cavities_that_ask(refine_rounds *s, rb_refine_some some)
 {
@@ -463,7 +469,10 @@ grow_all_cavities(refine_rounds *s)
 
 /* ---- a round ---- */
 
-/* Takes up to `most` entries from the end of a list, in their order. */
+/*
+ * Launches the kernel that takes up to `most` entries from the end of a list as candidates, in
+ * their order.
+ */
 static rb_status
 gather_from_end_of_list(refine_rounds *s, list *l, uint32_t most)
 {
@@ -475,7 +484,10 @@ gather_from_end_of_list(refine_rounds *s, list *l, uint32_t most)
 	return RB_OK;
 }
 
-/* Takes every step-th tetrahedron of the list's window, up to `most`. */
+/*
+ * Launches the kernel that takes every step-th tetrahedron of the list's window as a candidate, up
+ * to `most`.
+ */
 static rb_status
 gather_spread_over_list(refine_rounds *s, uint32_t most)
 {
@@ -507,7 +519,10 @@ gather_spread_over_list(refine_rounds *s, uint32_t most)
 	return RB_OK;
 }
 
-/* Collects the candidates of a round. If there are none, the rounds end. */
+/*
+ * Launches the kernels that copy entries of the work lists to the candidates of a round. If there
+ * are none, the rounds on the device end.
+ */
 static rb_status
 gather_candidates_of_round(refine_rounds *s)
 {
@@ -568,7 +583,10 @@ gather_candidates_of_round(refine_rounds *s)
 	return gather_spread_over_list(s, most - s->a.ncands);
 }
 
-/* Determines the winners, numbers them, and assigns slots to their new cells. */
+/*
+ * Launches the kernels that determine and number the winners of a round, reads their counts back,
+ * and assigns slots to their new cells.
+ */
 static rb_status
 number_winners_of_round(refine_rounds *s)
 {
@@ -613,7 +631,7 @@ number_winners_of_round(refine_rounds *s)
 	return RB_OK;
 }
 
-/* Allocates memory for the splits that the new cells need. */
+/* Allocates device memory for the splits that the new cells of a round need. */
 static rb_status
 reserve_needs_of_cells(refine_rounds *s)
 {
@@ -623,7 +641,10 @@ reserve_needs_of_cells(refine_rounds *s)
 							 (size_t) rb_refine_blocks(s->a.nfresh) + 1, sizeof(uint4));
 }
 
-/* Copies addresses and lengths of the work lists to the arguments of kernels. */
+/*
+ * Copies addresses and lengths of the work lists from the host's state of a round to the arguments
+ * of its kernels.
+ */
 static void
 copy_work_list_ends(refine_rounds *s)
 {
@@ -741,7 +762,10 @@ run_and_time_refine_round(refine_rounds *s)
 	return status;
 }
 
-/* Lists the splits that the initial cells need; at the start all cells are new. */
+/*
+ * Launches the kernels that list the splits that the initial cells need; at the start of the
+ * rounds on the device all cells are new.
+ */
 static rb_status
 list_first_needs(refine_rounds *s)
 {
@@ -976,7 +1000,10 @@ run_refine_rounds(refine_rounds *s)
 
 /* ---- refinement on a device ---- */
 
-/* Refines a mesh on the device. */
+/*
+ * Runs all rounds of the refinement of a mesh on the device, with a queue and a memory budget of
+ * their own.
+ */
 static rb_status
 refine_mesh_on_device(rb_device_run *run, rb_refining *r)
 {

@@ -185,13 +185,41 @@ typedef struct rb_refine_some
 
 /* ---- refine_round.cu ---- */
 
+/* Launches the kernel that creates the candidates of a round. */
 extern rb_status rb_refine_create(rb_device_run *run, const rb_refine_args *a);
+
+/*
+ * Launches the kernel that grows the cavities of all candidates of a round, as far as filters
+ * decide.
+ */
 extern rb_status rb_refine_grow(rb_device_run *run, const rb_refine_args *a);
+
+/*
+ * Launches the kernel that grows the cavities that need a larger workspace, as far as filters
+ * decide.
+ */
 extern rb_status rb_refine_grow_large(rb_device_run *run, const rb_refine_args *a,
 									  const rb_refine_some *some);
+
+/*
+ * Launches the kernel that finds conflicts between candidates with adjacent cavities, as far as
+ * filters decide.
+ */
 extern rb_status rb_refine_beside(rb_device_run *run, const rb_refine_args *a);
+
+/*
+ * Launches the kernels by which candidates claim the cells of their cavities; the strongest one
+ * that wants a cell gets it.
+ */
 extern rb_status rb_refine_claim(rb_device_run *run, const rb_refine_args *a);
+
+/*
+ * Launches the kernels that release the claims of a round and replace the cavities of the winners
+ * by new, linked cells.
+ */
 extern rb_status rb_refine_fill(rb_device_run *run, const rb_refine_args *a);
+
+/* Launches the kernel that determines the splits that each new cell needs. */
 extern rb_status rb_refine_needs(rb_device_run *run, const rb_refine_args *a);
 
 /* ---- refine_exact.cu ---- */
@@ -202,8 +230,14 @@ extern rb_status rb_refine_needs(rb_device_run *run, const rb_refine_args *a);
  */
 extern uint32_t rb_refine_exact_warps(void);
 extern uint32_t rb_refine_exact_teams(void);
+
+/*
+ * Grows, with exact signs, the cavities of the selected candidates, which filters left undecided.
+ */
 extern rb_status rb_refine_grow_exact(rb_device_run *run, const rb_refine_args *a,
 									  const rb_refine_some *some);
+
+/* Finds, with exact signs, the conflicts of the selected candidates that filters left undecided. */
 extern rb_status rb_refine_beside_exact(rb_device_run *run, const rb_refine_args *a,
 										const rb_refine_some *some);
 
@@ -219,7 +253,9 @@ extern rb_status rb_refine_gather(rb_device_run *run, const rb_refine_args *a,
 extern rb_status rb_refine_subsample(rb_device_run *run, const rb_refine_args *a,
 									 const rb_entry64 *from, uint32_t all, uint32_t step,
 									 uint32_t turn, uint32_t n, rb_entry64 *left);
-/* Marks all candidates that have started to grow, so that they grow again. */
+/*
+ * Launches the kernel that makes all candidates of the round with a key grow their cavities again.
+ */
 extern rb_status rb_refine_again(rb_device_run *run, const rb_refine_args *a);
 /* Lists up to `most` candidates that need a larger workspace in list 2. */
 extern rb_status rb_refine_list_large(rb_device_run *run, const rb_refine_args *a, uint32_t most);

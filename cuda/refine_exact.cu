@@ -25,7 +25,7 @@ typedef struct sign_worker
 	const rb_refine_signs *asked;
 } sign_worker;
 
-/* Returns true if two sign queries have the same points, bit by bit. */
+/* Returns true if two sign queries in the table for the host have the same points, bit by bit. */
 static __device__ __forceinline__ bool
 are_query_points_same(const rb_refine_query *q, const rb_refine_query *r)
 {

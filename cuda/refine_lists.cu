@@ -154,7 +154,10 @@ rb_refine_subsample(rb_device_run *run, const rb_refine_args *a, const rb_entry6
 	return RB_OK;
 }
 
-/* Makes all candidates with a key ready, to grow their cavities again. */
+/*
+ * Makes all candidates of the round with a key ready, so that the next launch grows their cavities
+ * again.
+ */
 static __global__ void
 again_kernel(rb_refine_candidate *cands, uint32_t n)
 {
@@ -298,7 +301,10 @@ rb_refine_number_winners(rb_device_run *run, const rb_refine_args *a)
 
 /* ---- entries put back by candidates ---- */
 
-/* Returns true if the candidate is a subsegment that cannot be split alone. */
+/*
+ * Returns true if the candidate goes to the list of blocked subsegments, those that cannot be
+ * split alone.
+ */
 static __device__ __forceinline__ bool
 is_blocked_subsegment(const rb_refine_args *a, const rb_refine_candidate *cand)
 {
@@ -306,7 +312,10 @@ is_blocked_subsegment(const rb_refine_args *a, const rb_refine_candidate *cand)
 		   (a->protecting || rb_entry_blocked(cand->entry) > 0);
 }
 
-/* Returns the lists to which the entry of candidate i goes back. */
+/*
+ * Returns the number of entries, 0 or 1, that candidate i puts back on each work list at the end
+ * of a round.
+ */
 static __device__ __forceinline__ uint4
 count_entry_put_back(const rb_refine_args *a, uint32_t i)
 {
@@ -430,7 +439,10 @@ rb_refine_append_blocked(rb_device_run *run, const rb_refine_args *a, rb_entry64
 
 /* ---- entries that new cells need ---- */
 
-/* Returns how many entries a new cell needs on each list. */
+/*
+ * Returns how many entries a new cell appends to each work list on the device; these numbers are
+ * then summed.
+ */
 static __device__ __forceinline__ uint4
 count_needs_of_cell(const rb_refine_args *a, uint32_t i)
 {

@@ -27,6 +27,7 @@
 
 /* ---- candidates and their cavities ---- */
 
+/* Creates the candidates of a round from the entries that were gathered for them. */
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) make_kernel(const __grid_constant__ rb_refine_args a)
 {
@@ -85,7 +86,7 @@ rb_refine_grow(rb_device_run *run, const rb_refine_args *a)
 	return RB_OK;
 }
 
-/* Grows the candidates that need a larger workspace, with one block each. */
+/* Grows by filters the cavities of candidates that need a larger workspace, one block each. */
 static __global__ void
 __launch_bounds__(LARGE_WARPS * 32, 1)
 	grow_large_kernel(const __grid_constant__ rb_refine_args a,

@@ -312,9 +312,9 @@ scatter_to_many_cells(const rb_grid_args *args, const rb_grid *grid, rb_count fi
 }
 
 /*
- * Returns true if the object is in this device's partition. In that case *entry keeps its bit only
- * for axes on which the object begins in the partition, as if there were a cell above the top
- * (rb_partition_meets).
+ * Returns true if the object is assigned to cells here because it is in this device's partition.
+ * In that case *entry keeps its bit only for axes on which the object begins in the partition, as
+ * if there were a cell above the top (rb_partition_meets).
  */
 static __device__ __forceinline__ bool
 is_in_device_partition(const rb_grid_args *args, const double lo[3], const double hi[3],

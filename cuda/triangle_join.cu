@@ -380,7 +380,10 @@ overlaps_of_triangle_strip(const uint4 *blue, const rb_kdop *red)
 	return overlap;
 }
 
-/* Returns the sum over the lanes before this one, and the sum over all lanes in *all. */
+/*
+ * Returns where a lane of the triangle join appends its candidates: the sum over the lanes before
+ * it. Stores the sum over all lanes in *all.
+ */
 static __device__ __forceinline__ uint32_t
 sum_before_lane(uint32_t mine, uint32_t *all)
 {

@@ -59,7 +59,10 @@ count_items_of_cell(uint32_t r, uint32_t b, bool self)
 	return self ? nr * (nr + 1) / 2 : nr * nb;
 }
 
-/* Adds up the contents of the cells, and empties cells that do not hold both colors. */
+/*
+ * Counts the work items and new nodes that the cells of a level become, and empties cells that do
+ * not hold both colors.
+ */
 static __global__ void
 __launch_bounds__(THREADS) cells_kernel(const rb_grid_args args, rb_count ncells, rb_totals *totals)
 {
@@ -138,7 +141,7 @@ box_of_level_cell(const rb_node *node, rb_count cell, double lo[3], double hi[3]
 	}
 }
 
-/* Computes the frame for float coordinates in a cell of the node. */
+/* Computes the frame for float coordinates that a work item gets with its cell of the node. */
 static __device__ void
 frame_of_work_item(const rb_node *node, rb_count cell, rb_frame *frame)
 {
