@@ -361,7 +361,7 @@ rb_number_compare(const rb_number *a, const rb_number *b)
 
 #define PRIME ((UINT64_C(1) << 61) - 1)
 
-/* Returns x * 2^by modulo PRIME, for x below 2^61. */
+/* Returns x * 2^by modulo PRIME for the residue of an exact number, for x below 2^61. */
 static uint64_t
 multiply_by_power_modulo(uint64_t x, int by)
 {

@@ -61,7 +61,7 @@ typedef struct measure
 
 /* ---- vectors ---- */
 
-/* Subtracts two exact vectors of three components: r = a - b. */
+/* Subtracts two vectors of exact coordinates of hulls: r = a - b. */
 static void
 subtract_exact_vectors(rb_number *r, const rb_number *a, const rb_number *b)
 {
@@ -296,7 +296,10 @@ common_unit_of_hulls(int unit, const rb_hulls *h)
 	return unit;
 }
 
-/* Converts a double to an exact number of units of 2^unit. */
+/*
+ * Converts a coordinate to an exact number of units of 2^unit, the common grid of two hulls whose
+ * distance is computed.
+ */
 static void
 convert_to_exact_units(rb_number *r, double x, int unit)
 {
@@ -358,7 +361,8 @@ rb_gmp_distance_sign(const rb_hulls *hulls, double distance)
 }
 
 /*
- * Returns the bits of a positive distance; bits of two distances, as integers, have the same order.
+ * Returns the bits of a distance as an integer; those of two distances have the same order, so the
+ * correctly rounded distance is found by bisection.
  */
 static uint64_t
 bits_of_distance(double x)

@@ -23,7 +23,10 @@ subtract_points_exactly(rb_number *diff, const double *p, const double *origin, 
 		rb_number_difference(&diff[a], p[a], origin[a]);
 }
 
-/* Computes the determinant of the rows u, v, w. */
+/*
+ * Computes the determinant of the rows u, v, w, to which orient3d and insphere of any doubles are
+ * reduced.
+ */
 static void
 compute_exact_det3(rb_number *det, const rb_number *u, const rb_number *v, const rb_number *w)
 {

@@ -90,8 +90,9 @@ incircle_filter(const double *const *p, const double *d)
 }
 
 /*
- * Decides where all differences are exact. Typical vertices on one circle, such as those of a
- * wall's rectangle, have differences with few digits.
+ * Computes incircle for single use if all differences of coordinates are exact doubles, else
+ * returns RB_UNSURE. Typical vertices on one circle, such as those of a wall's rectangle, have
+ * differences with few digits.
  */
 static int
 incircle_integer(const double *const *p, const double *d)

@@ -286,7 +286,10 @@ typedef struct rb_grouping
 	uint32_t *member;
 } rb_grouping;
 
-/* Returns the group of a row: the number of its id if rows share ids, otherwise the row itself. */
+/*
+ * Returns the group to which the aggregate of a job adds a row's pairs: the number of its id if
+ * rows share ids, otherwise the row itself.
+ */
 static inline uint32_t
 group_of_row(const rb_job *job, uint32_t row)
 {
@@ -306,7 +309,7 @@ clear_group_starts_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 /*
- * Returns how many of the first n pairs of rows belong to the same group; `row` points to the
+ * Returns how many of the first n pairs the aggregate adds to the same group; `row` points to the
  * grouped side of the first pair.
  */
 static inline uint64_t

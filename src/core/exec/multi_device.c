@@ -78,8 +78,8 @@ typedef struct rb_device_join
 /* ---- selection of devices ---- */
 
 /*
- * Returns the number of devices that the backend sees, at most RB_MAX_DEVICES; they need not be
- * usable.
+ * Returns the number of devices over which work on this backend can be partitioned, at most
+ * RB_MAX_DEVICES; they need not be usable.
  */
 static int
 count_devices_of_backend(const rb_backend *device)
@@ -90,9 +90,9 @@ count_devices_of_backend(const rb_backend *device)
 }
 
 /*
- * Lists the usable devices among the permitted ones, initialized devices first. Writes to `text`
- * why a requested device is missing. If only devices may be used and a requested one does not
- * exist, returns 0.
+ * Lists the usable devices that are to share a join, initialized ones first, among those that the
+ * settings permit. Writes to `text` why a requested device is missing. If only devices may be used
+ * and a requested one does not exist, returns 0.
  */
 static int
 list_devices_for_join(const rb_context *ctx, const rb_backend *device, int card[RB_MAX_DEVICES],
@@ -594,7 +594,10 @@ refine_on_devices(rb_context *ctx, struct rb_refining *refining, size_t size)
 	}
 }
 
-/* Describes all devices: the number of usable ones and the name of the first. */
+/*
+ * Describes all devices that can share a join: the number of usable ones and the name of the
+ * first.
+ */
 static rb_status
 describe_devices(const rb_backend *device, char *text, size_t size)
 {
@@ -621,7 +624,8 @@ describe_devices(const rb_backend *device, char *text, size_t size)
 }
 
 /*
- * Describes one device, or all of them if the number is negative; implements the backend's probe.
+ * Describes one device, or all that can share a join if the number is negative; implements probe
+ * of the backend for several devices.
  */
 static rb_status
 probe_devices(int number, char *text, size_t size)
@@ -631,7 +635,10 @@ probe_devices(int number, char *text, size_t size)
 	return number < 0 ? describe_devices(device, text, size) : device->probe(number, text, size);
 }
 
-/* Returns true if a join can start without first opening a device. */
+/*
+ * Returns true if a join on several devices can start on one without first opening it; implements
+ * warm of the backend for several devices.
+ */
 static bool
 is_any_device_warm(int number)
 {
@@ -645,8 +652,8 @@ is_any_device_warm(int number)
 }
 
 /*
- * Returns the bytes of a cached set's copies on all devices, or drops them; implements the
- * backend's copy_bytes.
+ * Returns the bytes that all shared devices hold as copies of a cached set, or drops them;
+ * implements copy_bytes of the backend for several devices.
  */
 static uint64_t
 bytes_of_copies_on_devices(uint64_t number, bool drop)
@@ -657,8 +664,8 @@ bytes_of_copies_on_devices(uint64_t number, bool drop)
 }
 
 /*
- * Returns the number of devices that joins and refinements may share; implements the backend's
- * devices.
+ * Returns the number of devices that joins and refinements may share; implements devices of the
+ * backend for several devices.
  */
 static int
 count_shared_devices(void)

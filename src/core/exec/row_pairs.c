@@ -233,8 +233,9 @@ find_row_lows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 /*
- * Computes the lower corners. Rows without parts, which occur in slices of a set, remain
- * uninitialized; they are in no pair.
+ * Computes the lower corner of each row's bounding box, to find the tile that owns a pair. Corners
+ * of rows without parts, which occur in slices of a set, remain uninitialized; such rows are in no
+ * pair.
  */
 static rb_status
 make_lows_of_rows(rb_context *ctx, const rb_set *set, double **low)

@@ -374,7 +374,10 @@ rb_curve_add(rb_curve *c, uint32_t red, uint32_t blue)
 
 /* ---- order ---- */
 
-/* Orders points by coordinates. */
+/*
+ * Orders the points of an intersection by coordinates, to number them independently of the input's
+ * order.
+ */
 static int
 by_point_coordinates(const void *a, const void *b, const void *arg)
 {
@@ -495,7 +498,7 @@ turn_cyclic_sequence(rb_curve *c, uint32_t *x, uint32_t n, bool both_ways)
 
 /* ---- output ---- */
 
-/* Appends the coordinates of n points. */
+/* Appends the coordinates of n points of a sequence to a line or ring of the assembled shape. */
 static rb_status
 append_coordinates_of_shape(rb_curve *c, rb_curve_array *to, const uint32_t *number, uint32_t n)
 {
@@ -600,7 +603,10 @@ append_ring_of_shape(rb_curve *c, const rb_curve_ring *ring)
 	return append_coordinates_of_shape(c, &c->out[5], x, 1);
 }
 
-/* Returns the end of the sequence of rings, starting at i, that belong to the same polygon. */
+/*
+ * Returns the end of the sequence of rings, starting at i, that form one polygon of the assembled
+ * shape.
+ */
 static uint32_t
 end_of_polygon_rings(const rb_curve *c, uint32_t i)
 {

@@ -52,7 +52,10 @@ typedef struct rb_curve_array
 
 #define RB_ALL(many, type) ((type *) (many).at)
 
-/* Reserves memory for `more` additional elements. */
+/*
+ * Reserves memory for `more` additional elements of an array of pieces, sides, ids or other items
+ * (clip.c).
+ */
 extern rb_status rb_curve_array_reserve(rb_context *ctx, rb_curve_array *many, size_t more,
 										size_t element);
 
@@ -179,14 +182,15 @@ struct rb_curve
 	rb_curve_array out[6];
 };
 
+/* Removes all canonical ids, but keeps their memory. */
 extern void rb_canonical_ids_clear(rb_canonical_ids *names);
+
+/* Frees the tables of canonical ids. */
 extern void rb_canonical_ids_free(rb_memory *memory, rb_canonical_ids *names);
 
+/* Looks up the canonical id of the point with these doubles. */
 extern rb_status rb_canonical_point(rb_curve *c, const double *at, uint32_t *point);
-/*
- * Looks up the line through two input points, the intersection line of two planes, and the plane of
- * a triangle.
- */
+/* Looks up the canonical id of the line through two input points. */
 extern rb_status rb_canonical_line(rb_curve *c, const double *p, const double *q, uint32_t *line);
 
 static inline const double *
@@ -196,12 +200,14 @@ rb_point_at(const rb_curve *c, uint32_t point)
 }
 
 /*
- * Compares p and q along a line: negative if p precedes q, 0 if they are equal, positive otherwise.
+ * Compares two points along a canonical line: negative if p precedes q, 0 if they are equal,
+ * positive otherwise.
  */
 extern int rb_line_order(const rb_curve *c, uint32_t line, uint32_t p, uint32_t q);
 
 /* ---- pieces (clip.c) ---- */
 
+/* Loads part i as three vertices; a triangle without area becomes a segment or a point. */
 extern void rb_part_load(const rb_curve_parts *of, uint32_t i, rb_part *part);
 
 /* Returns the vertices of an input triangle. */
@@ -219,17 +225,22 @@ extern rb_status rb_curve_piece_build(rb_curve *c, uint32_t red, uint32_t blue);
 extern void rb_side_ends(const rb_curve *c, rb_curve_side s, const double **p, const double **q);
 
 /*
- * Returns the side of `line` on which the intersection of sides a and b lies, projected along the
- * axis: 1 for left, -1 for right.
+ * Returns the side of the line of side `line` on which the corner between sides a and b of a
+ * clipped polygon lies, in the projection along the axis: 1 for left, -1 for right.
  */
 extern int rb_corner_side(rb_curve *c, int axis, rb_curve_side a, rb_curve_side b,
 						  rb_curve_side line);
 /*
- * Returns the side of the line kl, and of the plane of triangle t, on which the intersection of
- * sides a and b lies.
+ * Returns the side of the line kl, in the projection along the axis, on which the corner between
+ * sides a and b of a clipped polygon lies: 1 for left, -1 for right.
  */
 extern int rb_corner_turn(rb_curve *c, int axis, rb_curve_side a, rb_curve_side b, const double *k,
 						  const double *l);
+
+/*
+ * Returns the side of the plane of triangle t on which the corner between sides a and b of a
+ * clipped polygon lies.
+ */
 extern int rb_corner_plane(rb_curve *c, int axis, rb_curve_side a, rb_curve_side b,
 						   const double *t);
 
@@ -245,10 +256,14 @@ extern rb_status rb_convex_corners(rb_curve *c, uint32_t from, uint32_t n);
 
 /* ---- steps of the computation ---- */
 
-extern rb_status rb_curve_boxes(rb_curve *c);   /* overlay.c */
-extern rb_status rb_curve_overlap(rb_curve *c); /* overlay.c */
-extern rb_status rb_curve_covers(rb_curve *c);  /* overlay.c */
-extern rb_status rb_curve_rings(rb_curve *c);   /* rings.c */
+/* Builds the box tree of all pieces (overlay.c). */
+extern rb_status rb_curve_boxes(rb_curve *c);
+/* Cuts overlapping polygons in the same plane until none overlap (overlay.c). */
+extern rb_status rb_curve_overlap(rb_curve *c);
+/* Finds the points, intervals of lines and segments that lie on larger pieces (overlay.c). */
+extern rb_status rb_curve_covers(rb_curve *c);
+/* Merges the disjoint convex polygons, and makes rings of the remaining sides (rings.c). */
+extern rb_status rb_curve_rings(rb_curve *c);
 
 /* An edge of a ring, with the interior to its left */
 typedef struct rb_edge

@@ -51,7 +51,7 @@ rb_boxes_room(rb_context *ctx, rb_boxes *b, uint32_t n)
 	return RB_GROW(ctx, b->order, b->order_cap, n);
 }
 
-/* Extends a box to contain another one. */
+/* Extends the box of a group of eight boxes of the Morton order to contain another one. */
 static void
 extend_tree_box(double *box, const double *by)
 {

@@ -133,7 +133,10 @@ rb_canonical_point(rb_curve *c, const double *at, uint32_t *point)
 	return rb_canonical_row(c->ctx, &c->points, at, point);
 }
 
-/* Returns the index of the number with the largest magnitude among three. */
+/*
+ * Returns the index of the component with the largest magnitude among three, by which a canonical
+ * line or plane is divided.
+ */
 static int
 index_of_largest_ratio(const rb_number *x)
 {
@@ -154,7 +157,7 @@ index_of_largest_ratio(const rb_number *x)
 	return best;
 }
 
-/* Returns x / by, rounded to the nearest double. */
+/* Returns x / by, a component of a canonical line or plane, rounded to the nearest double. */
 static double
 round_quotient_of_numbers(const rb_number *x, const rb_number *by)
 {
@@ -245,7 +248,7 @@ rb_canonical_line(rb_curve *c, const double *p, const double *q, uint32_t *line)
 	return canonical_id_of_ratios(c, &c->lines, x, line);
 }
 
-/* Computes n and e of the plane n x = e. */
+/* Computes n and e of the plane n x = e of a triangle, exactly, for its canonical id. */
 static void
 compute_exact_plane(const double *t, rb_number *n, rb_number *e)
 {
@@ -361,7 +364,10 @@ rb_side_ends(const rb_curve *c, rb_curve_side s, const double **p, const double 
 	*q = s.turned ? a : b;
 }
 
-/* Returns the common vertex of two edges of the same triangle, or NULL. */
+/*
+ * Returns the input vertex that is the corner between sides a and b of a clipped polygon, if both
+ * are edges of the same triangle, otherwise NULL.
+ */
 static const double *
 common_corner_of_edges(const rb_curve *c, rb_curve_side a, rb_curve_side b)
 {
@@ -370,7 +376,10 @@ common_corner_of_edges(const rb_curve *c, rb_curve_side a, rb_curve_side b)
 	return rb_triangle_at(c, a.of, a.part) + 3 * ((a.edge + 1) % 3 == b.edge ? b.edge : a.edge);
 }
 
-/* Returns on which side of the line from p to q a point lies, in the projection along the axis. */
+/*
+ * Returns on which side of the line from p to q a corner of a clipped polygon lies that is an
+ * input vertex, in the projection along the axis.
+ */
 static int
 turn_of_projected_point(rb_curve *c, int axis, const double *p, const double *q, const double *x)
 {
@@ -380,8 +389,8 @@ turn_of_projected_point(rb_curve *c, int axis, const double *p, const double *q,
 }
 
 /*
- * Computes the exact determinant of p, q and x in the projection along the axis; its sign is the
- * turn.
+ * Computes the exact determinant of p, q and the end x of a clipped polygon's side in the
+ * projection along the axis; its sign is the turn.
  */
 static void
 compute_exact_turn(rb_number *r, int axis, const double *p, const double *q, const double *x)
@@ -393,8 +402,8 @@ compute_exact_turn(rb_number *r, int axis, const double *p, const double *q, con
 }
 
 /*
- * Returns the sign of (kq P - kp Q) / (P - Q), where kp and kq are the determinants against k of
- * the ends of side a. Side b follows side a.
+ * Returns the sign of (kq P - kp Q) / (P - Q) at the corner between sides a and b of a clipped
+ * polygon, where kp and kq are the determinants against k of the ends of side a.
  */
 static int
 sign_at_implicit_corner(const rb_curve *c, int axis, rb_curve_side a, rb_curve_side b,
@@ -490,7 +499,7 @@ rb_convex_cut(rb_curve *c, int axis, uint32_t from, uint32_t n, rb_curve_side li
 	return RB_OK;
 }
 
-/* Appends the sides of a triangle to c->sides, counterclockwise along the axis. */
+/* Appends the sides of a triangle to c->sides, counterclockwise as seen along the axis. */
 static rb_status
 rb_convex_triangle(rb_curve *c, int axis, int of, uint32_t part)
 {

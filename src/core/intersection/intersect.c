@@ -37,7 +37,9 @@ rb_triangles_meet(const double red[9], const double blue[9])
 		   rb_triangle_triangle(&env, red, blue, sb, sr) == 1;
 }
 
-/* Returns the number of distinct vertices: 3, 2 or 1. */
+/*
+ * Returns the number of distinct vertices of a part whose meeting points are computed: 3, 2 or 1.
+ */
 static inline int
 count_part_vertices(const double *part)
 {
@@ -54,7 +56,10 @@ count_part_edges(int corners)
 	return corners == 3 ? 3 : corners - 1;
 }
 
-/* Writes the segment ab as a triangle with two equal corners. */
+/*
+ * Writes an edge ab of a part, or a vertex, as a degenerate triangle, to test which edges of the
+ * other part it meets.
+ */
 static void
 write_segment_as_needle(const double *a, const double *b, double *to)
 {
@@ -94,7 +99,10 @@ add_meeting_point(rb_meet *to, int *n, const double *point, unsigned on_red, uns
 	to[i].on_blue |= (uint8_t) on_blue;
 }
 
-/* Returns a bitmask of the edges of the part that the degenerate triangle meets. */
+/*
+ * Returns a bitmask of the edges of a part that a vertex or an edge of the other part meets, which
+ * is given as a degenerate triangle.
+ */
 static unsigned
 edges_met_by_needle(const double *needle_of, const double *part)
 {
@@ -265,7 +273,7 @@ rb_meet_lines(const double *p, const double *q, const double *s, const double *t
 
 /* ---- three planes ---- */
 
-/* Computes r = a x b. */
+/* Computes r = a x b of two exact normals, whose planes meet with a third one. */
 static void
 cross_number_vectors(rb_number *r, const rb_number *a, const rb_number *b)
 {
@@ -273,7 +281,7 @@ cross_number_vectors(rb_number *r, const rb_number *a, const rb_number *b)
 		rb_number_det2(&r[k], &a[(k + 1) % 3], &a[(k + 2) % 3], &b[(k + 1) % 3], &b[(k + 2) % 3]);
 }
 
-/* Computes the exact normal of a triangle. */
+/* Computes the exact normal of a triangle, whose plane meets two others. */
 static void
 exact_normal_of_triangle(rb_number *r, const double *t)
 {

@@ -41,7 +41,7 @@ typedef struct rb_implicit_point
 
 _Static_assert(RB_NUMBER_DEGREE(6, 24) <= RB_NUMBER_WORDS, "room for a plane against a point");
 
-/* Returns true if the point is exactly a vertex of the part. */
+/* Returns true if an implicit point is exactly a vertex of the part. */
 static bool
 is_part_corner(const double *at, const rb_part *part)
 {
@@ -49,8 +49,8 @@ is_part_corner(const double *at, const rb_part *part)
 }
 
 /*
- * Evaluates p and q against the plane of t or, if `plane` is false, against the line of one of its
- * edges.
+ * Evaluates the ends p and q of the edge that carries an implicit point against the plane of t or,
+ * if `plane` is false, against the line of one of its edges.
  */
 static void
 evaluate_segment_ends(const rb_part *t, bool plane, int edge, const double *p, const double *q,
@@ -77,7 +77,10 @@ evaluate_segment_ends(const rb_part *t, bool plane, int edge, const double *p, c
 	}
 }
 
-/* Creates the implicit point of the vertex of an intersection that rounds to the given doubles. */
+/*
+ * Creates the implicit point of the vertex of an intersection that rounds to the given doubles, to
+ * find the larger pieces on which it lies.
+ */
 static void
 rb_implicit_point_build(rb_curve *c, const rb_part *red, const rb_part *blue, const double *at,
 						rb_implicit_point *spot)
@@ -119,7 +122,7 @@ rb_implicit_point_build(rb_curve *c, const rb_part *red, const rb_part *blue, co
 	spot->w.sign *= spot->w.sign;
 }
 
-/* Computes y = x - a w. */
+/* Computes y = x - a w, the offset of an implicit point x / w from a vertex, times w. */
 static void
 offset_of_implicit_point(const rb_implicit_point *spot, const double *a, rb_number *y)
 {
@@ -134,7 +137,8 @@ offset_of_implicit_point(const rb_implicit_point *spot, const double *a, rb_numb
 }
 
 /*
- * Returns the side of ab on which the point lies in a projection along an axis; y is relative to a.
+ * Returns the side of line ab on which an implicit point lies, in the projection along an axis.
+ * Its offset y is relative to a.
  */
 static int
 turn_of_implicit_point(const double *a, const double *b, const rb_number *y, int axis)
@@ -148,7 +152,10 @@ turn_of_implicit_point(const double *a, const double *b, const rb_number *y, int
 	return det.sign;
 }
 
-/* Returns true if an implicit point lies on the segment ab. */
+/*
+ * Returns true if an implicit point, the exact vertex of a piece before rounding, lies on the
+ * segment ab.
+ */
 static bool
 is_implicit_point_on_segment(const double *a, const double *b, const rb_implicit_point *spot)
 {
@@ -162,7 +169,10 @@ is_implicit_point_on_segment(const double *a, const double *b, const rb_implicit
 	return true;
 }
 
-/* Returns true if an implicit point lies on the triangle t. */
+/*
+ * Returns true if an implicit point, the exact vertex of a piece before rounding, lies on the
+ * triangle t.
+ */
 static bool
 is_implicit_point_on_triangle(rb_curve *c, const double *t, const rb_implicit_point *spot)
 {
@@ -191,7 +201,9 @@ is_implicit_point_on_triangle(rb_curve *c, const double *t, const rb_implicit_po
 	return true;
 }
 
-/* Returns true if an implicit point lies on a part. */
+/*
+ * Returns true if an implicit point lies on a part of another piece, exactly and before rounding.
+ */
 static bool
 rb_implicit_point_on(rb_curve *c, const rb_implicit_point *spot, const rb_part *part)
 {
@@ -450,7 +462,10 @@ rb_curve_boxes(rb_curve *c)
 
 /* ---- intervals ---- */
 
-/* Appends an interval given in any direction, unless it has no length after rounding. */
+/*
+ * Appends an interval of a line, given in any direction, that a segment or polygon covers, unless
+ * it has no length after rounding.
+ */
 static rb_status
 append_line_interval(rb_curve *c, uint32_t line, uint32_t from, uint32_t to, bool covers)
 {
@@ -466,7 +481,10 @@ append_line_interval(rb_curve *c, uint32_t line, uint32_t from, uint32_t to, boo
 	return status;
 }
 
-/* Appends the sides of a polygon as intervals of their lines. */
+/*
+ * Appends the sides of a polygon as covered intervals of their lines, so that segments on them are
+ * found.
+ */
 static rb_status
 append_sides_as_intervals(rb_curve *c, const rb_curve_piece *polygon)
 {
@@ -501,8 +519,8 @@ typedef struct looking
 } looking;
 
 /*
- * Returns the side of the segment's line on which vertex i of the polygon lies. The line is in the
- * polygon's plane.
+ * Returns the side of the segment's line on which vertex i of a polygon lies that may cover the
+ * segment. The line is in the polygon's plane.
  */
 static int
 side_of_polygon_corner(looking *l, const rb_curve_piece *polygon, uint32_t i)
@@ -722,7 +740,10 @@ classify_point_piece(looking *l)
 
 /* ---- an end of a segment on another segment ---- */
 
-/* Appends a vertex to the line of a segment if the current end lies within it. */
+/*
+ * Appends a vertex to the line of another segment if the current end of a segment lies on it;
+ * visits one piece of the box tree.
+ */
 static rb_status
 test_segment_end(void *user, uint32_t item)
 {
@@ -754,7 +775,10 @@ test_segment_end(void *user, uint32_t item)
 	return RB_OK;
 }
 
-/* Appends vertices to other segments where the ends of a segment lie within them. */
+/*
+ * Appends vertices to the lines of other segments on which the ends of a segment lie; finds them
+ * by the box tree of the pieces.
+ */
 static rb_status
 test_segment_ends(looking *l)
 {

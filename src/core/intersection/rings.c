@@ -49,7 +49,9 @@ typedef struct edge_cutting
 	uint32_t steps;
 } edge_cutting;
 
-/* Returns the canonical id of the point at a vertex of a polygon. */
+/*
+ * Returns the canonical id of the point at a vertex of one of the convex polygons that are merged.
+ */
 static uint32_t
 point_of_polygon_corner(const rb_curve *c, polygon_corner x)
 {
@@ -117,7 +119,10 @@ is_point_between_edge_ends(const rb_curve *c, const rb_edge *e, uint32_t point)
 	return rb_line_order(c, e->line, e->from, point) * rb_line_order(c, e->line, point, e->to) > 0;
 }
 
-/* Records a corner that lies within the current edge. */
+/*
+ * Records a vertex of another polygon that lies within the current edge, which is then split
+ * there; visits one box of the tree.
+ */
 static rb_status
 test_corner_on_edge(void *user, uint32_t item)
 {
@@ -302,8 +307,8 @@ typedef struct open
 } open;
 
 /*
- * Returns a polygon whose side is open at this point of the line; if only one is, `pieces` is its
- * number.
+ * Returns a polygon with an open side at the current point of the sweep along the line. If exactly
+ * one side is open, it is polygon number `pieces`.
  */
 static uint32_t
 piece_of_open_sides(const open *o)
@@ -405,7 +410,8 @@ typedef struct edge_search
 } edge_search;
 
 /*
- * Returns true if edge i sorts before those of the sought polygon and start, for a binary search.
+ * Returns true if edge i of the merged polygons sorts before those of the sought polygon and
+ * start, for the binary search that follows a ring.
  */
 static bool
 is_edge_before(size_t i, const void *arg)
@@ -585,8 +591,8 @@ order_rings_of_polygons(rb_curve *c)
 }
 
 /*
- * Orients each polygon like its red triangles: clockwise along the axis only if none of them is
- * counterclockwise.
+ * Orients the rings of each merged polygon like its red triangles: clockwise along the axis only
+ * if none of them is counterclockwise.
  */
 static rb_status
 turn_rings_of_polygons(rb_curve *c, const uint32_t *parent)

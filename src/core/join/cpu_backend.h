@@ -162,7 +162,10 @@ rb_batch_cells(const rb_cpu *c, const rb_grid *grid, const rb_batch_boxes *box, 
 extern void rb_list_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, rb_list list, double lo[3],
 						   double hi[3]);
 
-/* Stores the bounding box of all objects of a set. */
+/*
+ * Computes the box of all objects of a set, padded, as the region of the first grid; it is the box
+ * of all points, so the points of an object need not be known.
+ */
 extern void rb_set_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, double lo[3], double hi[3]);
 
 /*

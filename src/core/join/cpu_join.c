@@ -45,7 +45,7 @@
 #define BITMAP_CELLS RB_SIZE((double) (1 << 21), 4000.0)
 #define BITMAP_COST 0.05 /* cost of marking a cell for an object, in box tests */
 
-/* Returns the cells that a box reaches into. */
+/* Returns the range of grid cells that the box of an object overlaps, on each axis. */
 static inline rb_range
 cell_range_of_box(const rb_grid *grid, const double lo[3], const double hi[3])
 {

@@ -99,7 +99,10 @@ typedef struct rb_estimation
 
 /* ---- rows ---- */
 
-/* Computes the padded box of a part, scaled by a quarter so that no difference overflows. */
+/*
+ * Computes the padded box of a part of a sampled row, scaled by a quarter so that no difference
+ * overflows.
+ */
 static void
 quarter_box_of_part(const rb_set *set, uint32_t part, double pad, double lo[3], double hi[3])
 {
@@ -197,7 +200,10 @@ first_scale_bin_with(const double *count, double n)
 	return k;
 }
 
-/* Returns true if both are the same row of one table; a row forms no pair with itself. */
+/*
+ * Returns true if both sampled rows are the same row of one table; the estimate does not count it
+ * as a pair with itself.
+ */
 static inline bool
 is_same_sample_row(const rb_estimation *e, const rb_row_box *red, const rb_row_box *blue)
 {
@@ -241,7 +247,10 @@ count_few_sample_rows(const rb_rows_sample *sample)
 	return sample->n < FIRST_ROWS ? sample->n : FIRST_ROWS;
 }
 
-/* Returns the index of row i of an evenly spaced subsample of `few` among n sample rows. */
+/*
+ * Returns the index of row i of an evenly spaced subsample of `few` among the n rows of a sample,
+ * from which pairs are estimated.
+ */
 static inline uint32_t
 index_in_subsample(uint32_t i, uint32_t few, uint32_t n)
 {
@@ -303,7 +312,10 @@ compare_few_sample_rows(rb_estimation *e, rb_sweep_plan *l)
 
 /* ---- step 2: the sweep ---- */
 
-/* Returns an integer whose order is that of the floats. */
+/*
+ * Returns an integer whose order is that of the floats, by which sample boxes are sorted for the
+ * sweep.
+ */
 static inline uint32_t
 order_key_of_float(float x)
 {
@@ -423,8 +435,8 @@ count_near_pair(rb_estimation *e, uint32_t red, uint32_t blue, double scale)
 }
 
 /*
- * Finds the spans, from number `first` on, that are near span i. Returns the number of tested
- * spans.
+ * Finds the boxes of the other sample, from number `first` in sweep order on, that are near box i.
+ * Returns the number of boxes it tested, so that the caller can poll for a stop.
  */
 static uint32_t
 find_near_spans(const rb_sweep_spans *one, uint32_t i, const rb_sweep_spans *others, uint32_t first,
@@ -531,7 +543,10 @@ estimate_touching_pairs(const rb_estimation *e, int last)
 
 /* ---- step 4: exact tests of pairs whose boxes meet ---- */
 
-/* Collects the parts of a row that touch a box, and returns their number, at most NEAR_PARTS. */
+/*
+ * Collects the parts of a sampled row that touch the box of another one, for an exact test of this
+ * sample pair, and returns their number, at most NEAR_PARTS.
+ */
 static uint32_t
 collect_parts_near_box(const rb_set *set, double pad, const rb_row_box *row, const rb_row_box *box,
 					   uint32_t *parts)

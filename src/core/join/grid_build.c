@@ -260,7 +260,10 @@ rb_cut_at_quantiles(rb_cpu *c, const rb_list list[2], const double lo[3], const 
 	g->quantiles = true;
 }
 
-/* Returns the cost of a cell that is not refined, in box tests. */
+/*
+ * Returns the cost of joining a cell that gets no grid of its own, in box tests, by which the
+ * resolution is chosen.
+ */
 static double
 cost_of_unrefined_cell(double nred, double nblue)
 {

@@ -89,7 +89,10 @@ clamp_to_finite(double x)
 	return x > DBL_MAX ? DBL_MAX : x < -DBL_MAX ? -DBL_MAX : x;
 }
 
-/* Pads a box and scales it around its center. */
+/*
+ * Pads a box for the sample join that plans tiles, and scales it around its center, so that a
+ * small sample has enough pairs.
+ */
 static void
 grow_sample_box(double *to, const double *box, int dims, double pad, double growth)
 {
@@ -104,7 +107,10 @@ grow_sample_box(double *to, const double *box, int dims, double pad, double grow
 	}
 }
 
-/* Collects the boxes of rows that are evenly spread over the sample. */
+/*
+ * Collects the boxes of rows that are evenly spread over the sample of a side, for one attempt of
+ * the sample join that plans tiles.
+ */
 static rb_status
 collect_spread_sample_rows(rb_sample_join *l, int k)
 {
@@ -133,7 +139,10 @@ collect_spread_sample_rows(rb_sample_join *l, int k)
 	return status;
 }
 
-/* Returns the sampled box, as it was before growing, of a part of the sample join. */
+/*
+ * Returns the box that was sampled for a part of the sample join, without the growth added for
+ * this join.
+ */
 static const double *
 sample_part_box(const rb_sample_join *l, int k, uint32_t part)
 {
@@ -179,7 +188,10 @@ receive_sample_pairs(void *user, const rb_pair *pairs, size_t n)
 	return l->overflow ? RB_STOPPED : status;
 }
 
-/* Joins the chosen fraction of the samples, with the chosen growth. */
+/*
+ * Joins the chosen fraction of the samples, with boxes grown as chosen, to find the pairs by which
+ * tiles are cut.
+ */
 static rb_status
 join_samples_with_growth(rb_sample_join *l)
 {
@@ -207,7 +219,7 @@ join_samples_with_growth(rb_sample_join *l)
 
 /* ---- number of pairs of all rows ---- */
 
-/* Returns the fraction of all rows that were used. */
+/* Returns the fraction of all rows of a side that took part in the sample join for tiles. */
 static double
 sampled_fraction(const rb_sample_join *l, int k)
 {
@@ -217,9 +229,9 @@ sampled_fraction(const rb_sample_join *l, int k)
 }
 
 /*
- * Returns true if the pairs of equal boxes are taken for rows paired with themselves, and do not
- * count: a row may be in both samples of one table, and there are at most twice as many pairs of
- * equal boxes as that explains.
+ * Returns true if pairs of equal sample boxes are assumed to be a row paired with itself, and are
+ * therefore not counted when tiles are planned: a row may be in both samples of one table, and
+ * there are at most twice as many pairs of equal boxes as that explains.
  */
 static bool
 are_equal_boxes_same_rows(const rb_sample_join *l)
@@ -229,7 +241,10 @@ are_equal_boxes_same_rows(const rb_sample_join *l)
 	return (double) l->equal <= 2 * expected;
 }
 
-/* Returns the number of pairs of all rows, with equally grown boxes, that each pair represents. */
+/*
+ * Returns the number of pairs of all rows that one sample pair represents, if the boxes of both
+ * are grown equally.
+ */
 static double
 weight_of_sample_pair(const rb_sample_join *l)
 {
@@ -239,8 +254,8 @@ weight_of_sample_pair(const rb_sample_join *l)
 }
 
 /*
- * Appends the locations of pairs of equal boxes to the others, unless they are rows paired with
- * themselves.
+ * Appends one location for each pair of equal boxes to the list of pair locations, except for rows
+ * paired with themselves.
  */
 static rb_status
 settle_pairs_of_equal_boxes(rb_sample_join *l)
@@ -286,8 +301,8 @@ find_factor_of_growth(rb_sample_join *l, double *more)
 /* ---- entry point ---- */
 
 /*
- * Chooses more rows or larger boxes for the next attempt. Returns false if the current one is good
- * enough.
+ * Chooses more rows or larger boxes for the next sample join before tiles are cut. Returns false
+ * if the current one has enough pairs.
  */
 static bool
 refine_sample_attempt(rb_sample_join *l, double wanted, bool all)
@@ -677,7 +692,10 @@ find_best_kd_cut(rb_kd *k, const rb_kd_node *node, double cost, rb_kd_cut *best)
 	return RB_OK;
 }
 
-/* Returns a position between the ends of a tile, either or both of which may be infinite. */
+/*
+ * Returns a position to cut a tile of the k-d tree between its ends, either or both of which may
+ * be infinite.
+ */
 static double
 cut_position_between(double low, double high)
 {
@@ -691,8 +709,8 @@ cut_position_between(double low, double high)
 }
 
 /*
- * Chooses a cut after the ends of all rows if that is possible, else anywhere. If the tile is too
- * thin for that, the low half is empty.
+ * Chooses a cut of a k-d tile at the end of some row's box if that leaves rows on both sides,
+ * otherwise anywhere. If the tile is too thin to be cut, leaves its low half empty.
  */
 static void
 cut_tile_anywhere(const rb_kd *k, const rb_kd_node *node, rb_kd_cut *cut)
@@ -830,7 +848,7 @@ collect_weighted_sample_rows(rb_kd *k)
 	return RB_OK;
 }
 
-/* Cuts the whole space into tiles. */
+/* Cuts all of space into tiles by a k-d tree, whose root holds all rows and sample pairs. */
 static rb_status
 cut_space_into_tiles(rb_kd *k)
 {

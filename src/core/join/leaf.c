@@ -367,7 +367,10 @@ fill_fine_grid_cells(rb_tile_grid *to, const rb_tile *tile, const rb_grid *grid,
 	}
 }
 
-/* Takes a small sample. There are many tiles, and planning must not cost more than it saves. */
+/*
+ * Samples only a few pairs of a leaf tile, because there are many tiles and planning must not cost
+ * more than it saves.
+ */
 static void
 sample_leaf_tile(const rb_tile *tile, rb_sample *sample)
 {
@@ -420,7 +423,10 @@ is_leaf_pair_known(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, ui
 	return w->sink->marks != NULL && (red->known[pair >> 16] & blue->known[pair & 0xffff]);
 }
 
-/* Marks the rows of a pair that meets. */
+/*
+ * Marks the rows of a pair of the leaf's tiles as matched, and its objects so that no more pairs
+ * of them are tested in this leaf.
+ */
 static inline void
 mark_matched_pair(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t pair)
 {
@@ -647,7 +653,7 @@ typedef struct rb_sweep
 	uint32_t reach[BUCKETS];     /* first row that ends in this bucket or later */
 } rb_sweep;
 
-/* Returns the bucket along the sweep axis that contains the coordinate x. */
+/* Returns the bucket of a leaf's fine grid along the sweep axis that contains the coordinate x. */
 static inline uint32_t
 bucket_of_coordinate(const rb_sweep *sweep, double x)
 {

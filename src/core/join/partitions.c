@@ -226,8 +226,8 @@ fraction_of_positions_below(const rb_cutting *k, int axis, double x)
 }
 
 /*
- * Returns the number of boxes of the other side that overlap the part's box, relative to the number
- * in the part's cell.
+ * Returns the number of boxes of the other side that overlap the part's box, relative to the
+ * number of those boxes that a cell holds on average.
  */
 static double
 overlaps_per_cell_box(const rb_cutting *k, const rb_sample_part *p)
@@ -288,8 +288,8 @@ swap_sampled_parts(rb_sample_part *p, rb_sample_part *q)
 }
 
 /*
- * Returns the axis with the largest spread of positions relative to the extents of the boxes, or -1
- * if all positions are equal.
+ * Returns the axis along which space is cut between devices: the one with the largest spread of
+ * positions relative to the extents of the boxes, or -1 if all positions are equal.
  */
 static int
 find_axis_to_cut(const rb_cutting *k, uint32_t from, uint32_t to)
@@ -429,7 +429,7 @@ static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
 static rb_known_cuts known[REMEMBERED];
 static unsigned known_next;
 
-/* Returns true if two boxes are equal. */
+/* Returns true if the boxes of two partitions are equal, for the lookup of remembered cuts. */
 static bool
 are_box_ends_equal(const rb_box *p, const rb_box *q)
 {

@@ -257,7 +257,10 @@ fill_inner_boxes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* ---- identical parts ---- */
 
-/* Returns the rank by id of the part's row, which decides among rows at the same distance. */
+/*
+ * Returns the rank by id of the row of a part in the box tree, which decides among rows at the
+ * same distance.
+ */
 static uint32_t
 rank_of_part(const rb_tree *tree, uint32_t part)
 {

@@ -54,7 +54,10 @@ typedef struct grouping
 	uint32_t *face_of; /* faces of the moved parts, or NULL if there are none */
 } grouping;
 
-/* Returns the object of a part: the number of its row's id in the object column. */
+/*
+ * Returns the number of the object, the distinct value in the object column, to which the part's
+ * row belongs.
+ */
 static inline uint32_t
 object_of_grouped_part(const grouping *g, uint32_t part)
 {
@@ -170,7 +173,7 @@ group_parts_of_objects(grouping *g, rb_error *error)
 
 /* ---- rows of rejected objects ---- */
 
-/* Returns true if the row was refused because of its missing id, so that it rejects no object. */
+/* Returns true if the builder's refused row has no id, so that it rejects no object. */
 static bool
 is_refused_without_id(const rb_refusal *r)
 {
@@ -193,7 +196,10 @@ sort_rejected_ids(const rb_builder *b, int64_t *ids)
 	return different;
 }
 
-/* Keeps the first rejected row of each id. `seen` has a byte for each id. */
+/*
+ * Keeps in the builder, of the refused rows with the same id, only the first. `seen` has one byte
+ * per id.
+ */
 static void
 keep_first_rejected_rows(rb_builder *b, const int64_t *ids, uint32_t n, uint8_t *seen)
 {
@@ -524,7 +530,10 @@ rb_builder_reject(rb_builder *b, const rb_refusal *refusal, rb_error *error)
 	return RB_OK;
 }
 
-/* Appends rows one by one, since each may be dropped if it is outside the tile. */
+/*
+ * Appends rows to the builder one by one, because each may lie outside the tile and then be
+ * dropped.
+ */
 static rb_status
 append_rows_in_tile(rb_builder *b, const double *coords, uint32_t nparts, const int64_t *ids,
 					const uint32_t *ends, uint32_t nrows, rb_error *error)
@@ -600,7 +609,10 @@ are_built_ids_consecutive(const rb_builder *b)
 	return wrong == 0;
 }
 
-/* Renumbers faces in place, from the number of the first part to numbers from 0 in each row. */
+/*
+ * Renumbers the faces of a builder's parts in place, from the number of the face's first part to
+ * numbers from 0 in each row.
+ */
 static void
 number_faces_in_rows(rb_builder *b)
 {

@@ -170,7 +170,8 @@ evict_unheld_cache_entry(rb_cache *cache, const rb_set *set)
 }
 
 /*
- * Moves a set, with its manifest and key, into the memory of the cache, without evicting anything.
+ * Moves a set that is put into the cache, with its manifest and key, to the cache's memory,
+ * without evicting another one.
  */
 static rb_status
 move_set_into_cache(rb_cache *cache, const void *key, size_t key_size, const rb_set *set,

@@ -364,7 +364,10 @@ is_source_id_smaller(size_t row, const void *arg)
 	return id_of_source_row(s->set, (uint32_t) row) < s->id;
 }
 
-/* Returns true if the delta set has a cached row with this id. The ids of the cached set ascend. */
+/*
+ * Returns true if a row with this id is in the cuts that a delta set takes from its cached set,
+ * whose ids ascend.
+ */
 static bool
 is_id_in_cached_rows(const rb_view *view, int64_t id)
 {

@@ -231,7 +231,10 @@ prepare_exact_plane(rb_polygon_face *f, flatness_exact *s)
 	rb_number_mul(&s->limit, &product, &s->square);
 }
 
-/* Stores d(p)^2. */
+/*
+ * Stores the exact square of the distance of a corner from the plane of its face, which must be
+ * flat within a tolerance.
+ */
 static void
 exact_distance_from_plane(const rb_polygon_face *f, const flatness_exact *s, uint32_t corner,
 						  rb_number *square)
@@ -495,7 +498,10 @@ append_face_corner(const rb_polygon_face *f, double *to, uint32_t i)
 
 /* ---- faces whose corners lie on one line ---- */
 
-/* Compares two corners, given by number, in the order along the line. */
+/*
+ * Compares two corners of a polygon face without area, given by number, in the order along its
+ * line.
+ */
 static int
 by_corner_along_line(const void *a, const void *b, const void *arg)
 {

@@ -12,7 +12,10 @@
 #include "core/exact/orient.h"
 #include "core/exact/expansion.h"
 
-/* Returns 1 if c is left of the line from a to b, -1 if right of it, 0 if on it. */
+/*
+ * Returns 1 if vertex c of the triangulated face is left of the line from a to b, -1 if right of
+ * it, 0 if on it.
+ */
 static int
 rb_face_side(const rb_polygon_face *f, uint32_t a, uint32_t b, uint32_t c)
 {
@@ -345,7 +348,10 @@ random_corner_below(rb_polygon_face *f, uint32_t n)
 
 /* ---- the cavity beside an edge ---- */
 
-/* Returns the sign of (b - a) x (q - p). */
+/*
+ * Returns the sign of (b - a) x (q - p), by which the vertices p and q of a face are compared in
+ * their distance from edge ab while its ring edges are inserted.
+ */
 static int
 sign_of_ring_cross(const rb_vertex *a, const rb_vertex *b, const rb_vertex *p, const rb_vertex *q)
 {
@@ -713,7 +719,10 @@ rb_face_edges(rb_polygon_face *f)
 #define HOLE_OF(where) (((where) -1) / 2)
 #define INSIDE WHERE(1, 0)
 
-/* Returns true if the vertex is inside the ring, by the even-odd rule, or on it. */
+/*
+ * Returns true if a vertex of the triangulated face is inside the ring, by the even-odd rule, or
+ * on it.
+ */
 static bool
 is_vertex_in_ring(const rb_polygon_face *f, uint32_t ring, uint32_t v)
 {

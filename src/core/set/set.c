@@ -53,7 +53,10 @@ rb_view_uncount(rb_memory *memory, const rb_set *set)
 	own->counted = false;
 }
 
-/* Releases the source sets of a delta set, materialized or not, and frees its definition. */
+/*
+ * Releases the sets of which a delta set is composed, when it is freed or no longer needs them,
+ * and frees its definition.
+ */
 static void
 drop_delta_definition(rb_memory *memory, rb_set *set)
 {
@@ -275,7 +278,10 @@ are_numbered_ids_ascending(const int64_t *ids, uint32_t n)
 	return wrong == 0;
 }
 
-/* Counts with one bit for each possible id, or returns false if their range is too large. */
+/*
+ * Counts the distinct ids of the rows of a set by one bit for each possible id, or returns false
+ * if their range is too large.
+ */
 static bool
 count_ids_in_bitmap(numbering *t, rb_status *status, rb_error *error)
 {

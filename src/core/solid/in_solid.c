@@ -229,8 +229,8 @@ append_thread_hits(lines_join *a, const hit *hits, size_t n)
 }
 
 /*
- * Returns true if the perturbed start of the ray is below a triangle of a solid whose box contains
- * it.
+ * Returns true if the upward ray from the perturbed start of a line crosses a triangle of a solid
+ * whose box contains the start.
  */
 static bool
 is_ray_start_below(const lines_join *a, rb_exact_env *env, uint32_t ray, uint32_t triangle)
@@ -444,8 +444,9 @@ append_intervals_in_solid(desk *d, uint32_t line, uint32_t solid)
 }
 
 /*
- * Processes a line and a solid with n sorted hits. `inside` is set if the previous line ended
- * inside the solid, which this line continues.
+ * Computes the intervals of one line of a join in one solid from their n sorted hits, the
+ * triangles that the line meets and those above its start. `inside` is set if the previous line
+ * ended inside the solid, which this line continues.
  */
 static rb_status
 compute_intervals_in_solid(desk *d, uint32_t line, uint32_t solid, bool inside, const hit *hits,

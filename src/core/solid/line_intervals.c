@@ -43,7 +43,10 @@
  * only their number affects the side of the line behind that location.
  */
 
-/* Returns the sign of one component of (b - a) x (d - c). */
+/*
+ * Returns the sign of one component of (b - a) x (d - c), which decides on which side of edge cd a
+ * perturbed line ab passes if they meet.
+ */
 static int
 sign_of_cross_component(const double *a, const double *b, const double *c, const double *d,
 						int axis)
@@ -64,7 +67,10 @@ sign_of_cross_component(const double *a, const double *b, const double *c, const
 	return det.sign;
 }
 
-/* Returns the orientation of the perturbed line through a and b relative to the edge cd. */
+/*
+ * Returns the orientation of the perturbed line through a and b of the walk relative to an edge cd
+ * of a triangle, by which the walk decides whether it crosses the triangle.
+ */
 static int
 sign_of_perturbed_line(rb_exact_env *env, const double *a, const double *b, const double *c,
 					   const double *d)
@@ -120,7 +126,7 @@ clip_segment_to_triangle(rb_exact_env *env, const double *segment, const double 
 	return rb_location_compare(&place[0], &place[1]) < 0;
 }
 
-/* Returns true if all vertices of the triangle are on the segment's line. */
+/* Returns true if all vertices of a triangle that the line meets are on the line of its segment. */
 static bool
 is_triangle_along_segment(rb_exact_env *env, const double *segment, const double *t)
 {
@@ -130,7 +136,10 @@ is_triangle_along_segment(rb_exact_env *env, const double *segment, const double
 	return true;
 }
 
-/* Clips the segment to a triangle whose vertices are all on the segment's line. */
+/*
+ * Clips a segment of the line to a triangle without area whose vertices are all on the segment's
+ * line.
+ */
 static bool
 clip_segment_to_needle(const double *segment, const double *t, rb_location place[2])
 {
@@ -318,7 +327,7 @@ segment_of_walk(const walk *w, uint32_t i)
 	return w->line->segments + 6 * (size_t) i;
 }
 
-/* Converts a stored length of a line's beginning back to an exact number. */
+/* Converts the stored length of the line up to a segment back to an exact number. */
 static void
 load_line_length(rb_number *to, const rb_length *from)
 {
@@ -329,7 +338,7 @@ load_line_length(rb_number *to, const rb_length *from)
 }
 
 /*
- * Stores the exact length of a line up to a segment; its sign is not stored, as lengths are not
+ * Stores the exact length of the line up to a segment; its sign is not stored, as lengths are not
  * negative.
  */
 static void
@@ -374,8 +383,8 @@ rb_line_measure(rb_context *ctx, const double *segments, uint32_t n, rb_line_int
 }
 
 /*
- * Converts a location to a fraction of a line that was prepared by rb_line_measure and is not a
- * single point.
+ * Converts the end of a span to a fraction of the line's length, whose segment lengths were stored
+ * before. The line is not a single point.
  */
 static rb_status
 rb_measured_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
@@ -391,7 +400,10 @@ rb_measured_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32
 	return rb_line_fraction(ctx, segments, n, i, place, &before, &total, fraction);
 }
 
-/* Computes the fraction of the line at a location. */
+/*
+ * Computes the fraction of the line at a location of the walk, where an interval inside the solid
+ * begins or ends.
+ */
 static rb_status
 line_fraction_at(walk *w, const rb_location *place, double *fraction)
 {
@@ -752,7 +764,7 @@ span_of_line_on_triangle(rb_exact_env *env, const double *segments, uint32_t n,
 	return (span){{pair->red, place[0]}, {pair->red, place[1]}};
 }
 
-/* Appends a span as fractions of the line's length. */
+/* Appends a span of a line on triangles, with its ends as fractions of the line's length. */
 static rb_status
 append_span_as_fractions(rb_context *ctx, const double *segments, uint32_t n, const span *at,
 						 rb_line_intervals *out)

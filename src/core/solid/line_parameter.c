@@ -92,7 +92,10 @@ typedef struct near
 	double size;
 } near;
 
-/* Computes q - p. Returns false if later operations on the result could underflow or overflow. */
+/*
+ * Computes q - p in double-double for the approximate parameter of a location. Returns false if
+ * later operations on the result could underflow or overflow.
+ */
 static bool
 subtract_to_double_double(rb_double_double *r, const double *p, const double *q, int n)
 {
@@ -121,7 +124,10 @@ approximate_det2_of_location(rb_double_double p, rb_double_double q, rb_double_d
 	return r;
 }
 
-/* Computes the dot product of n and w and the size of its terms. */
+/*
+ * Computes the dot product of n and w in double-double, and the size of its terms, for the
+ * approximate parameter of a location.
+ */
 static near
 approximate_dot(const near *n, const rb_double_double *w)
 {
@@ -419,7 +425,10 @@ find_exact_line_fraction(rb_number *fraction, const rb_location *place, const rb
 
 #define UNKNOWN 2
 
-/* Computes the sign of the exact fraction minus the midpoint of two doubles, or UNKNOWN. */
+/*
+ * Computes the sign of the exact fraction of a line at a location minus the midpoint of two
+ * doubles, or UNKNOWN, to round the fraction.
+ */
 static rb_status
 side_of_fraction_midpoint(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
 						  const rb_location *place, double down, double up, int *side)

@@ -81,7 +81,10 @@ is_triangle_measured(const row_sums *r, uint64_t i)
 	return r->fans == NULL || r->fans->sheet[r->first + i] != RB_NO_SHEET;
 }
 
-/* Returns true if the normal of the triangle points into the solid. */
+/*
+ * Returns true if the normal of the triangle points into the solid, so that its term is subtracted
+ * from the sums of volume and centroid.
+ */
 static inline bool
 is_turned_inward(const row_sums *r, uint64_t i)
 {

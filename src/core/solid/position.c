@@ -51,7 +51,10 @@ box_of_position_row(const boxes *b, uint32_t row)
 	return b->box + 6 * (size_t) row;
 }
 
-/* Computes the boxes and first parts of all rows of one side, on the threads of the team. */
+/*
+ * Computes the boxes and first parts of all rows or solids whose positions are computed, on the
+ * threads of the team.
+ */
 static rb_status
 make_row_boxes(rb_context *ctx, rb_thread *me, const rb_set *set, boxes *b)
 {
@@ -224,7 +227,7 @@ prepare_surface_queries(rb_context *ctx, const rb_backend *backend, rb_solids *s
 	return status;
 }
 
-/* Makes later queries poll this context for cancellation. */
+/* Sets the context that later queries on these solids poll for cancellation. */
 static void
 set_solids_context(rb_solids *s, rb_context *ctx)
 {
@@ -333,7 +336,7 @@ test_position_of_point(solid_query *a, const double *p)
 	return on ? SOME_ON : inside ? SOME_INSIDE : SOME_OUTSIDE;
 }
 
-/* Orders the triangles of the solid that one segment of a line meets by their numbers. */
+/* Orders the triangles of the solid that one segment of the row meets by their numbers. */
 static int
 by_blue_part(const void *p, const void *q, const void *arg)
 {
@@ -343,7 +346,10 @@ by_blue_part(const void *p, const void *q, const void *arg)
 	return (a->blue > b->blue) - (a->blue < b->blue);
 }
 
-/* Appends the triangles that a segment meets to those of the previous segments. */
+/*
+ * Appends the triangles of the solid that a segment of the row meets to those of its previous
+ * segments; finds them by the solid's box tree.
+ */
 static rb_status
 append_met_triangles(solid_query *a, const double *segment, uint32_t i, size_t *nmeet)
 {
@@ -540,7 +546,10 @@ copy_rows_for_positions(rb_context *ctx, const boxes *of, const uint32_t *row, u
 	return RB_OK;
 }
 
-/* Selects the marked rows. Reuses the set itself if all rows are marked. */
+/*
+ * Selects the marked rows of one side: those whose boxes meet the other side, or closed surfaces.
+ * Reuses the set itself if all rows are marked.
+ */
 static rb_status
 select_marked_rows(rb_context *ctx, const boxes *of, const uint32_t *marks, some_rows *some)
 {
@@ -562,8 +571,8 @@ select_marked_rows(rb_context *ctx, const boxes *of, const uint32_t *marks, some
 }
 
 /*
- * Frees a selection of rows: the set of their parts, and both maps between its rows and the
- * original ones.
+ * Frees a selection of rows or solids of one side: the set of their parts, and both maps between
+ * its rows and the original ones.
  */
 static void
 free_selected_rows(rb_context *ctx, some_rows *some)
@@ -626,7 +635,10 @@ next_solid_of_walk(const positions *p, uint32_t red, rb_walk *w, uint32_t *solid
 	return false;
 }
 
-/* Marks the rows of a range whose boxes meet those of solids, and these solids. */
+/*
+ * Marks the rows of a range whose boxes meet those of solids, and these solids; all other rows are
+ * outside.
+ */
 static void
 mark_met_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -774,7 +786,9 @@ write_positions_of_relations(void *user, const rb_pair *rows, const uint64_t *pa
 	return send_positions(r->p, &b);
 }
 
-/* Relates the rows that are closed surfaces with the solids. */
+/*
+ * Finds the positions of rows that are closed surfaces by a join that relates them to the solids.
+ */
 static rb_status
 relate_closed_rows(positions *p)
 {
@@ -921,7 +935,7 @@ rb_compose_positions(rb_context *ctx, const rb_backend *backend, const rb_job *j
 
 /* ---- one row ---- */
 
-/* Computes the bounding box of a single row, once for all tests of the row with others. */
+/* Computes the bounding box of a single row, once for all its tests against solids. */
 static void
 find_box_of_row(const rb_set *set, rb_placed *known)
 {

@@ -72,7 +72,7 @@ typedef struct row_maps
 	const uint32_t *blue;
 } row_maps;
 
-/* Returns the rows of a pair of parts as a key. */
+/* Returns the rows of a pair of parts in a list of pairs as its sort key. */
 static uint64_t
 key_of_noted_rows(const void *element, const void *arg)
 {
@@ -596,7 +596,7 @@ is_triangle_above_sheet_ray(ray_start *b, const double *t)
 
 /* ---- ray join ---- */
 
-/* Collects the triangles above the starts of rays, from pairs of boxes. */
+/* Collects the triangles above the starts of the rays from sheets, from pairs of boxes. */
 static rb_status
 collect_triangles_above(void *user, const rb_pair *pairs, size_t n)
 {
@@ -653,7 +653,7 @@ compute_boxes_of_triangles(rb_context *ctx, const rb_set *set, double **boxes, d
 	return RB_OK;
 }
 
-/* Computes the boxes of n rays up to the given height. */
+/* Computes the boxes of the rays from n sheets up to the given height. */
 static rb_status
 compute_boxes_of_rays(const cast *c, uint32_t n, double top, double **boxes)
 {
@@ -678,7 +678,8 @@ compute_boxes_of_rays(const cast *c, uint32_t n, double top, double **boxes)
 }
 
 /*
- * Appends a pair for each ray and row with an odd number of triangles above the start of the ray.
+ * Appends a pair for each sheet and row with an odd number of triangles above the start of the
+ * sheet's ray.
  */
 static rb_status
 append_odd_rays(cast *c, rb_notes *inside)

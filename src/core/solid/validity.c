@@ -96,7 +96,10 @@ typedef struct check
 
 /* ---- edges ---- */
 
-/* Returns the number of an edge, which is added if it is new. */
+/*
+ * Returns the number of an edge of the surface that is checked for open edges, which is added if
+ * it is new.
+ */
 static rb_status
 find_or_add_surface_edge(check *c, uint32_t from, uint32_t to, uint32_t triangle, uint32_t *found)
 {
@@ -199,7 +202,7 @@ report_edge_fault(check *c, rb_solid_fault fault, uint32_t at)
  * their vertices and one of the edges but not the other.
  */
 
-/* Returns true if a triangle of the face has the corner. */
+/* Returns true if a triangle of the face of a solid that is checked has the corner. */
 static bool
 does_face_have_corner(const check *c, uint32_t face, uint32_t first, uint32_t corner)
 {
@@ -221,7 +224,7 @@ find_face_triangle_with_edge(const check *c, uint32_t face, uint32_t first, uint
 	return NONE;
 }
 
-/* Returns true if the triangle has an area when projected along the axis. */
+/* Returns true if a triangle of the checked surface has an area when projected along the axis. */
 static bool
 has_area_along_axis(rb_exact_env *env, const double *t, int axis)
 {
@@ -245,7 +248,7 @@ is_corner_between_ends(rb_exact_env *env, const double *p, const double *q, cons
 }
 
 /*
- * Finds a face that has the edge pr and all three vertices but not the edge pq. Outputs its first
+ * Finds a face that has p, q and r as vertices and pr as an edge, but not pq. Stores its first
  * triangle and the projection axis.
  */
 static bool
@@ -392,7 +395,10 @@ begin_ray_beside_triangle(square_start *b, const double *t)
 	rb_triangle_centre(t, b->low, b->high);
 }
 
-/* Returns the sign of a sum of three numbers if their signs determine it, else 0. */
+/*
+ * Returns the sign of the sum of a ray start's three terms, one for each corner of its triangle,
+ * if their signs determine it, else 0.
+ */
 static int
 sign_of_three_terms(const int s[3])
 {

@@ -80,7 +80,10 @@ text_of_reason_face(char to[32], const rb_geometry_info *info)
 		snprintf(to, 32, "Its face %u", info->face);
 }
 
-/* Describes two holes of a face that are equal, nested or overlap. */
+/*
+ * Describes two holes of a face that are equal, nested or overlap, as the reason why a solid is
+ * not valid.
+ */
 static void
 describe_overlapping_holes(char text[RB_SOLID_REASON], const char *face,
 						   const rb_geometry_info *info, const char *at)
@@ -271,8 +274,8 @@ error_code_of_refusal(const rb_solid_report *report)
 }
 
 /*
- * Computes the point where two edges cross when projected along an axis. The point is on the first
- * edge, and rounded.
+ * Computes, for a report, the point where two edges of a face cross when projected along an axis.
+ * The point is on the first edge, and rounded.
  */
 static void
 point_of_edge_crossing(const rb_geometry_info *info, double at[3])
@@ -463,7 +466,10 @@ rb_solid_fault_location(const rb_solid_report *report, double at[3])
 
 /* ---- point where two triangles cross ---- */
 
-/* Returns true if the point is a corner of both triangles. */
+/*
+ * Returns true if the point where two triangles of a solid are reported to cross is a corner of
+ * both.
+ */
 static bool
 is_common_corner(const double *p, const double *a, const double *b)
 {

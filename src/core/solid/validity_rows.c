@@ -39,7 +39,9 @@
  * floating-point filter cannot determine a sign, the result is false.
  */
 
-/* Computes the mean of all corners. */
+/*
+ * Computes the mean of all corners of a row, the point from which its surface may be star-shaped.
+ */
 static void
 find_mean_of_corners(const double *t, uint32_t n, double c[3])
 {
@@ -52,7 +54,10 @@ find_mean_of_corners(const double *t, uint32_t n, double c[3])
 		c[a] = sum[a] / (3.0 * n);
 }
 
-/* Returns true if the upward ray from c meets the triangle's bounding box. */
+/*
+ * Returns true if the upward ray from the center c of a row meets the bounding box of one of its
+ * triangles.
+ */
 static bool
 may_triangle_be_above(const double *t, const double *c)
 {
@@ -331,7 +336,10 @@ may_row_cross_itself(const solid_checks *a, uint32_t row)
 		   (a->open == NULL || !rb_is_marked(a->open, row)) && !rb_is_marked(a->stars, row);
 }
 
-/* Joins the undecided rows, copied to a set of their own. */
+/*
+ * Joins the rows that may cross themselves with themselves, copied to a set of their own, to find
+ * crossings of their triangles.
+ */
 static rb_status
 join_undecided_solids(solid_checks *a, const rb_backend *backend, uint32_t n)
 {
@@ -403,7 +411,10 @@ are_closed_together(rb_context *ctx, const rb_set *solids, bool *together)
 	return status;
 }
 
-/* Counts the bad rows, and raises an error for the first one unless they are skipped. */
+/*
+ * Counts the invalid rows of a set of solids by fault, and returns the error of the first one
+ * unless they are skipped.
+ */
 static rb_status
 report_invalid_solids(solid_checks *a, bool skip, rb_solid_side of)
 {
