@@ -99,7 +99,9 @@ add_constrained_face(const cell_list *l, const uint32_t *v, uint32_t facet)
 	return RB_OK;
 }
 
-/* Returns the facet of a constrained face, the radix sort key. */
+/*
+ * Returns the facet of a constrained face that becomes a triangle of the PLC, the radix sort key.
+ */
 static inline uint64_t
 facet_of_wall(const void *element, const void *arg)
 {
@@ -109,7 +111,10 @@ facet_of_wall(const void *element, const void *arg)
 	return *wall >> 32;
 }
 
-/* Lists the constrained faces by facet and, within one, by cell. */
+/*
+ * Lists the constrained faces of the cells from which a PLC is built, by facet and, within one, by
+ * cell.
+ */
 static rb_status
 list_walls(const cell_list *l, size_t *nwalls)
 {
@@ -185,7 +190,10 @@ add_constrained_faces(const cell_list *l)
 
 /* ---- subsegments ---- */
 
-/* Only the first cell around a subsegment adds it. */
+/*
+ * Adds a subsegment to the PLC when called for the first cell around it; does nothing for the
+ * other cells.
+ */
 static rb_status
 add_subsegment(const cell_list *l, uint32_t a, uint32_t b, rb_entry64 entry)
 {

@@ -60,7 +60,10 @@ rb_exchange_new_angle(rb_exchange *x, double least, uint32_t *first)
 
 /* ---- bounds ---- */
 
-/* Returns true if a tetrahedron is bad; it need not be a cell of the mesh. */
+/*
+ * Returns true if a tetrahedron that an exchange adds or removes is bad; it need not be a cell of
+ * the mesh.
+ */
 static bool
 is_bad_tet(const rb_exchange *x, const uint32_t *v, uint32_t region)
 {
@@ -295,7 +298,7 @@ select_slots(rb_exchange *x)
 	return RB_OK;
 }
 
-/* Sets the bits of the subsegments of a new cell. */
+/* Sets the bits of the subsegments of a new cell that an exchange has put into the mesh. */
 static void
 mark_segments(const rb_exchange *x, rb_cell *c)
 {

@@ -40,7 +40,10 @@ on_rim(const rb_joint *t, uint32_t face)
 		   !rb_joint_is_new(t, v[rb_cell_face_corner(k, 2)]);
 }
 
-/* Gets the PLC numbers of a cell's face, in the order seen from the cell. */
+/*
+ * Gets the numbers that the corners of an old cell's face have in the new PLC, in the order seen
+ * from the cell.
+ */
 static void
 face_numbers(const rb_joint *t, uint32_t cell, uint32_t k, uint32_t *number)
 {
@@ -248,7 +251,7 @@ find_inserted(rb_joint *t, bool *fits)
 
 /* ---- removed cells ---- */
 
-/* Adds a cell to those that the new tetrahedra of a joint insertion replace, once. */
+/* Adds a cell to the old ones that the tetrahedra of the new PLC replace, once. */
 static rb_status
 add_old(rb_joint *t, uint32_t cell)
 {
@@ -287,8 +290,9 @@ simple_ghost(const rb_cells *m, uint32_t g)
 }
 
 /*
- * Returns true if the cell beyond face k of a removed cell is to be removed, too, where the new
- * tetrahedra also have that face.
+ * Returns true if the joint insertion also removes the cell beyond face k of a removed cell, where
+ * the new tetrahedra have that face, too. Sets *fits to false if there is no new tetrahedron on
+ * this side.
  */
 static bool
 goes_beyond(const rb_joint *t, uint32_t cell, uint32_t k, uint32_t face, bool *fits)
@@ -317,7 +321,10 @@ goes_beyond(const rb_joint *t, uint32_t cell, uint32_t k, uint32_t face, bool *f
 		   (other != RB_NONE && t->place[other >> 2] == RB_TET_FRESH);
 }
 
-/* Finds the cells to remove, from those around the subsegments to the cavity boundary. */
+/*
+ * Lists the old cells that the tetrahedra of the new PLC replace: from the cells around the
+ * blocked subsegments out to the cavity boundary.
+ */
 static rb_status
 find_old(rb_joint *t, bool *fits)
 {
@@ -452,10 +459,11 @@ pair_cells(rb_joint *t, bool *fits)
 }
 
 /*
- * Toggles the edges of a removed or new constrained face, except those on subsegments. An edge that
- * is toggled twice cancels. The key of an edge contains its facet with the top bit set, so that the
- * facet is the largest number in the key. Facets with constrained faces have numbers below 2^31,
- * because there are no more faces than that.
+ * Toggles the edges of an old or new constrained face, except those on subsegments, to check that
+ * old and new faces cover the same area of each facet. An edge that is toggled twice cancels. The
+ * key of an edge contains its facet with the top bit set, so that the facet is the largest number
+ * in the key. Facets with constrained faces have numbers below 2^31, because there are no more
+ * faces than that.
  */
 static rb_status
 toggle_edges(rb_joint *t, const uint32_t *v, uint32_t facet)

@@ -463,7 +463,10 @@ free_joint(rb_joint *t)
 	rb_vec_free(memory, &t->pairs);
 }
 
-/* Clears the bits that mark cells as listed or abandoned, so that they are examined again. */
+/*
+ * Clears the bits that mark cells as listed or abandoned, so that they are examined again after a
+ * joint insertion.
+ */
 static void
 reset_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -476,7 +479,7 @@ reset_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			cells[i].bits &= keep;
 }
 
-/* Clears the marks of all cells in threads. */
+/* Clears the marks of all cells after joint insertions, in threads. */
 static rb_status
 reset_cells(rb_refining *r)
 {
@@ -559,7 +562,10 @@ is_rebuild_stopped(const rebuild *b)
 	return rb_should_stop(b->r->ctx);
 }
 
-/* Returns true if the cell is a tetrahedron, neither a free slot nor a ghost. */
+/*
+ * Returns true if the cell is a tetrahedron of the mesh that is rebuilt, neither a free slot nor a
+ * ghost.
+ */
 static bool
 is_live_tet(const rb_cell *c)
 {
@@ -635,8 +641,8 @@ build_whole_plc(rebuild *b)
 }
 
 /*
- * Places a seed in each part that constrained faces enclose: the centroid of its largest
- * tetrahedron.
+ * Places a seed in each part that constrained faces enclose, before the whole mesh is rebuilt: the
+ * centroid of its largest tetrahedron.
  */
 static rb_status
 place_region_seeds(rebuild *b)
@@ -706,8 +712,8 @@ place_region_seeds(rebuild *b)
 }
 
 /*
- * Sets *all if every seed still has a part of its own. A part as thin as the rounding error may
- * have vanished.
+ * Sets *all to true if every seed still lies in a region of its own in the rebuilt mesh. A region
+ * as thin as the rounding error may have disappeared.
  */
 static rb_status
 check_parts(const rebuild *b, const rb_tets *tets, bool *all)

@@ -531,7 +531,10 @@ peel_input(peel *p)
 	return RB_OK;
 }
 
-/* Appends face i of a tetrahedron to the surface. */
+/*
+ * Appends face i of a tetrahedron to the surface of the hull from which flat tetrahedra are
+ * peeled.
+ */
 static rb_status
 add_surface_face(peel *p, uint32_t t, uint32_t i)
 {

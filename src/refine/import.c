@@ -105,7 +105,10 @@ run_import_fill(start *s, uint64_t n, uint64_t grain, rb_work work)
 	return rb_each_fill(s->r->ctx, s->team, n, grain, work, s);
 }
 
-/* Returns true if a stop was requested while the hull is grouped; checks only at some elements. */
+/*
+ * Returns true if a stop was requested while the hull of the imported mesh is grouped; checks only
+ * at every 16,384th element.
+ */
 static bool
 should_stop_import(const start *s, uint32_t i)
 {
@@ -135,7 +138,10 @@ typedef struct listing
 	bool counting;
 } listing;
 
-/* Makes the entry of an edge (larger end, number) and returns its list, that of the smaller end. */
+/*
+ * Writes an edge as a list entry (larger end, number). Returns the number of its list, which is
+ * the smaller end.
+ */
 static inline uint32_t
 entry_by_ends(uint32_t a, uint32_t b, uint64_t number, uint64_t *e)
 {
@@ -143,7 +149,10 @@ entry_by_ends(uint32_t a, uint32_t b, uint64_t number, uint64_t *e)
 	return a < b ? a : b;
 }
 
-/* Returns the list that item i belongs to, or RB_NONE, and sets *e to its list entry. */
+/*
+ * Returns the list by key to which item i of the tetrahedralization belongs, or RB_NONE, and sets
+ * *e to its list entry.
+ */
 static inline uint32_t
 list_of(const listing *g, uint64_t i, uint64_t *e)
 {
@@ -281,7 +290,10 @@ is_import_edge_on_segment(const start *s, uint32_t a, uint32_t b)
 	return i < l->at[low + 1] && l->e[i] >> 32 == high;
 }
 
-/* Returns the facet that a face is on, or RB_NOWHERE if it is on none. */
+/*
+ * Returns the facet that a face of an imported cell is on, found by its corners, or RB_NOWHERE if
+ * it is on none.
+ */
 static inline uint32_t
 facet_of(const start *s, const uint32_t *v)
 {
@@ -320,7 +332,9 @@ import_points_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* Returns the position of a region in a list, or the position to insert it. */
+/*
+ * Returns the position of a region in the list of imported regions, or the position to insert it.
+ */
 static uint32_t
 region_position(const regions *in, int64_t region)
 {
@@ -620,8 +634,8 @@ edge_opposite(uint32_t k)
 }
 
 /*
- * Returns true if the face of ghost g and the adjacent face across the edge opposite to corner k
- * may be coplanar up to rounding.
+ * Returns true if the face of an imported ghost g and the adjacent face across the edge opposite
+ * to corner k may be coplanar up to rounding.
  */
 static bool
 is_nearly_coplanar(const start *s, uint32_t g, uint32_t k)
@@ -638,8 +652,8 @@ is_nearly_coplanar(const start *s, uint32_t g, uint32_t k)
 #define NEAR 0x10
 
 /*
- * Marks ghosts that are on no facet, and their edges across which the hull continues in the same
- * plane. Each such edge is marked only at the first of its two ghosts.
+ * Marks imported ghosts that are on no facet, and their edges across which the hull continues in
+ * the same plane. Each such edge is marked only at the first of its two ghosts.
  */
 static void
 mark_flat_edges_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
@@ -668,7 +682,7 @@ mark_flat_edges_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* Assigns their facets to a range of ghosts and to the cells behind them. */
+/* Assigns the facets of the grouped hull to a range of ghosts and to the cells behind them. */
 static void
 assign_hull_facets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -789,7 +803,7 @@ crease_imported_hull(start *s)
 
 /* ---- segments and corners of facets ---- */
 
-/* Writes a range of the order of segments. */
+/* Writes a range of the order of imported segments by their ends. */
 static void
 order_segments_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -839,7 +853,7 @@ write_facet_corners(const listing *g, uint64_t facet, uint32_t *to)
 	return n;
 }
 
-/* Stores the number of corners of facet f in facet_start[f + 1]. */
+/* Stores the number of vertices on the faces of each imported facet f in facet_start[f + 1]. */
 static void
 count_facet_corners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -863,8 +877,8 @@ list_facet_corners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 /*
- * Lists the corners of each facet: the vertices of the input on its faces or, for a hull facet, all
- * vertices on its faces.
+ * Lists the corners of each facet. These are the input vertices on its faces; for a hull facet,
+ * all vertices on its faces.
  */
 static rb_status
 list_corners(start *s)

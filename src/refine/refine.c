@@ -171,8 +171,8 @@ push_exported_item(result *s, export_worker *w, kind what, const found_item *ite
 }
 
 /*
- * Lists the constrained faces of the input. Of the two tetrahedra at a face, the first one lists
- * it.
+ * Appends the faces of a cell that lie on facets of the input to the result. Of the two tetrahedra
+ * at a face, the first one lists it.
  */
 static void
 list_constrained_faces(result *s, export_worker *w, uint32_t i)
@@ -242,7 +242,10 @@ list_subsegments(result *s, export_worker *w, uint32_t i)
 	}
 }
 
-/* Returns true if edge e of a cell is where two different facets meet, with the cell in between. */
+/*
+ * Returns true if edge e of a cell is where two different facets meet, with the cell in between;
+ * if so, the input is the reason for a small angle.
+ */
 static bool
 is_between_facets(const rb_cell *c, uint32_t e, uint32_t bits)
 {
@@ -342,7 +345,10 @@ scan_exported_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* ---- tetrahedra ---- */
 
-/* Counts the bits of a word, without the instruction for it, which not all machines have. */
+/*
+ * Counts the tetrahedra in a group of cells, one bit each, when the result is exported, without
+ * the instruction for it, which not all machines have.
+ */
 static inline uint32_t
 count_bits(uint64_t x)
 {
@@ -731,7 +737,10 @@ typedef struct coarse
 	uint64_t n;
 } coarse;
 
-/* Counts the cells that may have to be split. */
+/*
+ * Counts the cells of a range that may have to be split, to decide whether the rounds run on a
+ * device.
+ */
 static void
 count_coarse_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -748,7 +757,10 @@ count_coarse_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	rb_add(&s->n, n);
 }
 
-/* Sets *worth if the rounds are worth copying the mesh to the device and back. */
+/*
+ * Stores in *worth whether enough cells may have to be split that running the rounds on the device
+ * pays for copying the mesh there and back.
+ */
 static rb_status
 is_for_device(rb_refining *r, bool *worth)
 {
@@ -797,8 +809,8 @@ run_rounds_where_faster(rb_refining *r, const rb_backend **backend)
 }
 
 /*
- * Inserts blocked points: in small groups where that is enough, otherwise by rebuilding the whole
- * mesh. Sets *again if the mesh changed.
+ * Inserts the points that rounds left blocked: in small groups where that is enough, otherwise by
+ * rebuilding the whole mesh. Sets *again if the mesh changed.
  */
 static rb_status
 insert_blocked(rb_refining *r, bool *again)
@@ -869,6 +881,7 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 
 /* ---- quality of a tetrahedron, for reports; criteria.h decides which ones are bad ---- */
 
+/* Subtracts two corners of a tetrahedron whose quality is measured: d = a - b. */
 static void
 subtract_points(const double *a, const double *b, double *d)
 {
@@ -876,6 +889,7 @@ subtract_points(const double *a, const double *b, double *d)
 		d[i] = a[i] - b[i];
 }
 
+/* Computes the cross product of two vectors of a tetrahedron whose quality is measured. */
 static void
 cross_product(const double *a, const double *b, double *n)
 {

@@ -546,7 +546,10 @@ list_large(rounds *s, uint32_t most)
 	return RB_OK;
 }
 
-/* Grows a few cavities of any size, one after the other. */
+/*
+ * Grows the few cavities of a round that exceed the workspaces of all threads, one after the
+ * other.
+ */
 static rb_status
 grow_huge(rounds *s)
 {

@@ -598,7 +598,7 @@ grow_cavity_at_sliver(removal *s)
 	return true;
 }
 
-/* Replaces RB_SOUGHT by a new vertex. */
+/* Adds the vertex that removes a sliver at the location found for it, in place of RB_SOUGHT. */
 static rb_status
 add_vertex(removal *s)
 {

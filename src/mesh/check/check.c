@@ -90,7 +90,7 @@ collect_boundary_faces(boundary *b)
 	return RB_OK;
 }
 
-/* Returns true if boundary face f of the mesh lies on a facet of the input. */
+/* Returns true if boundary face f of the checked mesh lies on a facet of the input. */
 static bool
 on_facet(const boundary *b, uint32_t f)
 {
@@ -251,8 +251,8 @@ count_checked_boundary_points(boundary *b)
 }
 
 /*
- * Checks that no component of the boundary encloses a cavity; fans of one face are in one
- * component.
+ * Checks that no component of the boundary of the mesh encloses an empty region; treats the fans
+ * of one face as one component.
  */
 static rb_status
 find_cavities(boundary *b)
@@ -429,7 +429,10 @@ check_boundary(rb_checking *k)
 
 /* ---- deferred tests ---- */
 
-/* Returns the exact orientation of four vertices of the checked mesh. */
+/*
+ * Returns the exact orientation of four vertices of the mesh, to find where a deferred test
+ * starts.
+ */
 static int
 orient_sign(const rb_checking *k, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
@@ -438,7 +441,8 @@ orient_sign(const rb_checking *k, uint32_t a, uint32_t b, uint32_t c, uint32_t d
 }
 
 /*
- * Returns true if tetrahedron (u, x[0], x[1], x[2]) contains the start of the edge or face to test.
+ * Returns true if tetrahedron (u, x[0], x[1], x[2]) contains the first point of the edge or face
+ * of a deferred test, next to its corner u.
  */
 static bool
 contains_start(const rb_checking *k, const rb_deferred_test *w, uint32_t u, const uint32_t x[3])
@@ -454,7 +458,10 @@ contains_start(const rb_checking *k, const rb_deferred_test *w, uint32_t u, cons
 	return false;
 }
 
-/* Marks the deferred tests that start inside a tetrahedron. */
+/*
+ * Marks the deferred tests, of input edges and faces missing in the mesh, whose start lies inside
+ * a tetrahedron.
+ */
 static rb_status
 find_starts_of_tests(rb_checking *k, uint32_t *next, uint32_t *first)
 {
@@ -490,7 +497,10 @@ find_starts_of_tests(rb_checking *k, uint32_t *next, uint32_t *first)
 	return RB_OK;
 }
 
-/* Records the faults of deferred tests that start inside the mesh, and counts the others. */
+/*
+ * Runs the deferred tests at the end of the whole check: records the faults of those that start
+ * inside the mesh, and counts the others.
+ */
 static rb_status
 run_deferred_tests(rb_checking *k)
 {

@@ -223,7 +223,10 @@ rb_check_scratch(rb_checking *k, int i, size_t n)
 
 extern rb_status rb_check_fault(rb_checking *k, rb_fault_kind kind, uint32_t a, uint32_t b,
 								uint32_t c, double amount);
-/* Records a test that runs at the end of the check. */
+/*
+ * Records a test of an input edge or face that is missing in the mesh, to run at the end of the
+ * check.
+ */
 extern rb_status rb_check_defer(rb_checking *k, const rb_deferred_test *w);
 
 /* ---- parts of the checker ---- */

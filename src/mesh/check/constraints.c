@@ -80,7 +80,7 @@ typedef struct segment_ends
 	uint32_t *n;
 } segment_ends;
 
-/* Returns the distance of p from line ab. */
+/* Returns the distance of a vertex p on the path of a segment from its line ab. */
 static double
 distance_to_line(const double *a, const double *b, const double *p)
 {
@@ -462,7 +462,10 @@ choose_facet_axis(facets *c, const double sum[3])
 	c->turn = sum[c->axis] < 0 ? -1 : 1;
 }
 
-/* Returns the signed height of p above the plane through o that is normal to the facet. */
+/*
+ * Returns the signed height of a vertex p of a facet's face above the plane through o that is
+ * normal to the facet.
+ */
 static double
 height_above(const facets *c, const double *p, const double *o)
 {
@@ -470,7 +473,10 @@ height_above(const facets *c, const double *p, const double *o)
 		   c->normal[2] * (p[2] - o[2]);
 }
 
-/* Computes the facet's properties from its triangles. */
+/*
+ * Computes the normal of a facet and counts its corners and edges from its triangles in the PLC,
+ * before the faces that tile it are checked.
+ */
 static rb_status
 measure_triangles(facets *c)
 {
@@ -558,7 +564,9 @@ measure_triangles(facets *c)
 	return RB_OK;
 }
 
-/* Computes the facet's axis from its faces, if there are no triangles. */
+/*
+ * Computes the axis of a facet that has no triangles of its own from the faces of the mesh on it.
+ */
 static rb_status
 by_faces(facets *c)
 {
@@ -600,8 +608,8 @@ orientation_on_checked_facet(const facets *c, uint32_t p, uint32_t q, uint32_t r
 }
 
 /*
- * Returns true if r is so close to the line through p and q that it may be a rounded point on it.
- * The side of the line on which r lies is then meaningless.
+ * Returns true if vertex r of a facet's face is so close to the line through p and q that it may
+ * be a rounded point on it. The side of the line on which r lies is then meaningless.
  */
 static bool
 is_near_line(const facets *c, uint32_t p, uint32_t q, uint32_t r)
@@ -615,7 +623,9 @@ is_near_line(const facets *c, uint32_t p, uint32_t q, uint32_t r)
 			   hypot(hypot((b[0] - a[0]) * scale, (b[1] - a[1]) * scale), (b[2] - a[2]) * scale);
 }
 
-/* Returns true if v is a mesh face with three nearly collinear corners. */
+/*
+ * Returns true if v are the vertices of a face of the mesh on the facet and are nearly collinear.
+ */
 static bool
 is_thin_face(const facets *c, const uint32_t *v)
 {
@@ -885,7 +895,10 @@ allocate_facet_scratch(facets *c)
 	return RB_OK;
 }
 
-/* Returns the facet of a listed face, or RB_NONE if the face is to be left out. */
+/*
+ * Returns the facet on which a face of the mesh is listed, or RB_NONE if the face is faulty;
+ * groups faces by facet.
+ */
 static uint32_t
 facet_of_listed_face(const void *arg, uint32_t face)
 {

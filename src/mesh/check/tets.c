@@ -51,7 +51,10 @@ rb_check_defer(rb_checking *k, const rb_deferred_test *w)
 
 /* ---- points ---- */
 
-/* Checks that the points of the mesh are finite, and measures their extent. */
+/*
+ * Checks that the points of the mesh are finite, and measures their extent, before the tetrahedra
+ * are checked.
+ */
 static rb_status
 measure_checked_extent(rb_checking *k)
 {
@@ -219,7 +222,7 @@ typedef struct face_key
 	uint32_t v[3];
 } face_key;
 
-/* Returns the sorted corners of a face. */
+/* Returns the sorted corners of a face of a tetrahedron, by which twin faces are found. */
 static inline face_key
 key_of_face(const rb_checking *k, uint32_t face)
 {
@@ -239,7 +242,10 @@ key_of_face(const rb_checking *k, uint32_t face)
 #define RB_HASH_EQUAL(k, slot, key) are_face_keys_equal(key_of_face(k, slot), key)
 #define RB_HASH_KEY_OF(k, slot) key_of_face(k, slot)
 
-/* Returns true if two faces have the same corners, which the keys hold in ascending order. */
+/*
+ * Returns true if two faces of tetrahedra have the same corners, which the keys hold in ascending
+ * order.
+ */
 static inline bool
 are_face_keys_equal(face_key a, face_key b)
 {
@@ -254,7 +260,10 @@ rb_check_find_face(const rb_checking *k, const uint32_t v[3])
 	return *rb_face_table_find(&k->faces, k, (face_key){{v[0], v[1], v[2]}});
 }
 
-/* Returns the side of a face on which its tetrahedron lies, 1 or -1, or 0 if unknown. */
+/*
+ * Returns the side of a face on which its tetrahedron lies, 1 or -1, or 0 if unknown; twin faces
+ * must have different sides.
+ */
 static int
 side_of_tet(const rb_checking *k, uint32_t face)
 {
