@@ -91,6 +91,10 @@ extern rb_join_settings rb_settings_get(void);
 /* Initializes a context with these settings. */
 extern void rb_settings_apply(rb_context *ctx, rb_memory *memory);
 
+/*
+ * Returns the number of threads for a join of `parts` parts, by the setting redblue.threads or
+ * automatically (settings.c).
+ */
 extern int rb_threads(uint64 parts);
 
 /* ---- error.c: conversion of a status into an ERROR ---- */

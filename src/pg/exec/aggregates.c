@@ -104,7 +104,10 @@ is_first_row_of_id(rb_cursor *rows, uint32 row)
 
 /* ---- sides ---- */
 
-/* Returns a set in which each part is a row whose id is the part's number. */
+/*
+ * Returns a side as a set in which each part is a row whose id is the part's number, for an
+ * aggregate of pairs of parts.
+ */
 static rb_set
 make_set_with_part_ids(const rb_set *set)
 {
@@ -247,7 +250,10 @@ next_block_of_counts(rb_cursor *rows, rb_block *block)
 
 /* ---- grouped pairs ---- */
 
-/* Returns the first part of a row, or the number of parts if `row` is the end of the rows. */
+/*
+ * Returns the first part of a row, where a slice of an aggregate may begin or end, or the number
+ * of parts if `row` is the end of the rows.
+ */
 static uint32
 first_part_of_row(const rb_set *set, uint32 row)
 {
@@ -295,8 +301,9 @@ bytes_of_grouped_pair(const rb_cursor *rows)
 }
 
 /*
- * Returns the end of a row, for a join of parts: the last row boundary at or before `part` that is
- * after `base`, or the next boundary if there is none.
+ * Returns where a slice of rows may end that an aggregate counts at a time, without splitting a
+ * row: the last row boundary at or before `part` that is after the slice's start, or the next
+ * boundary if there is none.
  */
 static uint32
 end_of_whole_row(const rb_cursor *rows, uint32 part)

@@ -97,7 +97,10 @@ extern bool rb_groups_open(rb_cursor *rows, rb_job *job);
 /* Joins the next rows, from rows->end on. Returns false if there are no more rows. */
 extern bool rb_groups_more(rb_cursor *rows);
 
-/* Finds the members of a row's group among the joined rows, and returns their number. */
+/*
+ * Finds the members of a row's group among the pairs that a cursor has joined and grouped, and
+ * returns their number (aggregates.c).
+ */
 extern uint64 rb_groups_of(const rb_cursor *rows, uint32 row, const uint32_t **member);
 
 /* ---- intersections.c ---- */

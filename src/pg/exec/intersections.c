@@ -192,7 +192,7 @@ intersect_current_pairs(rb_shaping *s)
 	return rb_curve_finish(s->curve, &s->shape);
 }
 
-/* Computes the spans of the current line on the triangles that it meets. */
+/* Computes the spans of the current line on the triangles of its pairs, as rows of the result. */
 static rb_status
 make_spans_of_line(rb_shaping *s)
 {
@@ -319,7 +319,7 @@ row_of_intersected_part(const rb_set *set, uint32 part)
 	return set->row_of != NULL ? set->row_of[part] : part;
 }
 
-/* Orders pairs of parts by blue, then by red. */
+/* Orders pairs of parts that are intersected by blue, then by red. */
 static int
 by_blue_part_of_pair(const void *a, const void *b, const void *arg)
 {

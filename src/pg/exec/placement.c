@@ -33,7 +33,8 @@
 #define RB_BYTES_PER_PART 80
 
 /*
- * Estimates the number of parts of a side, to choose where the join runs before anything is read.
+ * Estimates the number of parts of a side, to choose before anything is read whether the worker or
+ * this process joins.
  */
 static double
 expect_parts_before_reading(const rb_source *source)

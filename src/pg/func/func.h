@@ -39,16 +39,19 @@ typedef struct rb_many_tiles
 	const double *high;
 } rb_many_tiles;
 
-/* Reads the tiles whose low and high corners are this argument and the next one. */
+/*
+ * Reads the tiles that redblue_tiles_of is given as arrays: this argument has their low corners,
+ * the next one their high corners.
+ */
 extern void rb_tiles_read(FunctionCallInfo fcinfo, const char *function, int first,
 						  rb_many_tiles *tiles);
 
-/* Moves the high ends of a row's box up by the distance that the argument gives. */
+/* Moves the high ends of a row's box up by the distance argument of a tile function. */
 extern void rb_reach_read(FunctionCallInfo fcinfo, const char *function, int argument, rb_box *box);
 
 /*
- * Returns true if the tile needs the row. With `flattens`, a box with Z may be tested against a
- * two-dimensional tile.
+ * Returns true if a join of the tile needs the row, as redblue_meets_tile does. With `flattens`, a
+ * box with Z may be tested against a two-dimensional tile.
  */
 extern bool rb_tile_needs(const char *function, const rb_box *box, bool flattens,
 						  const rb_box *tile);

@@ -91,7 +91,7 @@ read_tiling_numbers(tiling *t, const rb_arguments *a)
 				 "The number of dimensions must be 2 for joins in the plane or 3 for joins in space.")));
 }
 
-/* Returns true if both column names are equal or both are missing. */
+/* Returns true if both column names in calls of redblue_tiles are equal or both are missing. */
 static bool
 are_names_equal_or_null(const char *a, const char *b)
 {

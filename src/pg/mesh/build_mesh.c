@@ -111,7 +111,10 @@ tetrahedralize_part(const rb_meshing_run *run, rb_context *ctx, rb_meshing_part 
 	}
 }
 
-/* Replaces facets that were merged from several polygons with these polygons. */
+/*
+ * Replaces the merged facets that the faces of the built mesh refer to by the polygons that were
+ * merged to them.
+ */
 static rb_status
 name_polygons(rb_context *ctx, rb_meshing_part *part)
 {
@@ -148,8 +151,8 @@ refine_built_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
 }
 
 /*
- * Refines a mesh, whether built from rows or continued, and checks the volumes it encloses
- * afterwards.
+ * Refines the mesh of one part of a call, whether built from rows or continued, and checks the
+ * volumes it encloses afterwards.
  */
 static rb_status
 refine_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
@@ -320,7 +323,7 @@ typedef struct of_solid
 	uint32 row;
 } of_solid;
 
-/* Orders rows by solid, then by number. */
+/* Orders the rows of a side by the solid to which they belong, then by row number. */
 static int
 compare_rows_of_solid(const void *a, const void *b)
 {
@@ -332,7 +335,10 @@ compare_rows_of_solid(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Sorts the rows of the set by solid. The refused rows of a solid follow its other rows. */
+/*
+ * Sorts the rows of a side by the solid to which they belong. Within a solid, refused rows come
+ * last.
+ */
 static of_solid *
 sort_rows_by_solid(rb_meshing_run *run, const rb_set *set, const rb_side_data *side)
 {
@@ -571,7 +577,8 @@ make_solids(rb_meshing_run *run)
 }
 
 /*
- * Raises the error of a mesh with the id of its solid, and with a hint on how to skip that solid.
+ * Raises the error why no mesh can be built for one of several solids, with its id and a hint on
+ * how to skip that solid.
  */
 pg_noreturn static void
 raise_flaw(rb_meshing_run *run, uint32 solid)
@@ -605,7 +612,9 @@ raise_flaw(rb_meshing_run *run, uint32 solid)
 	pg_unreachable();
 }
 
-/* Describes a solid with a row that could not be read. */
+/*
+ * Describes, as the reason why no mesh is built for it, a solid with a row that could not be read.
+ */
 static void
 describe_unread(const rb_meshing_run *run, const rb_refusal *unread, rb_skipped_solid *to)
 {
@@ -618,7 +627,10 @@ describe_unread(const rb_meshing_run *run, const rb_refusal *unread, rb_skipped_
 	to->message = pstrdup(reason);
 }
 
-/* Describes a solid that could not be meshed by the error that it would raise. */
+/*
+ * Describes why a solid could not be meshed, in the words of the error that meshing it alone would
+ * raise.
+ */
 static void
 describe_flaw(rb_meshing_run *run, rb_meshing_part *part, rb_skipped_solid *to)
 {

@@ -148,7 +148,7 @@ make_ids_of_fault(const int64 *ids, int n)
 		construct_array(values, n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
 
-/* Sets the columns that name a facet and its polygon. */
+/* Sets the columns of a fault's row that name a facet and its polygon. */
 static void
 set_facet(const checking *c, uint32 facet, Datum *values, bool *nulls)
 {
@@ -160,8 +160,8 @@ set_facet(const checking *c, uint32 facet, Datum *values, bool *nulls)
 }
 
 /*
- * Sets the row of segments that a segment comes from, and the number that its pieces share. Either
- * stays null if it does not exist.
+ * Sets the columns of a fault's row that name the row of segments that a segment comes from, and
+ * the number that its pieces share. Either stays null if it does not exist.
  */
 static void
 set_segment(const rb_meshing_run *run, const checking *c, uint32 segment, Datum *values,
@@ -386,7 +386,10 @@ measure_mesh_for_open_end(boundary_search *e)
 	e->near = NEAR + NEAR_OF_LARGEST * (largest / extent);
 }
 
-/* Returns the squared norm of u x v, which is the square of twice the area of their triangle. */
+/*
+ * Returns the squared norm of u x v, the square of twice the area of a boundary triangle near an
+ * open end.
+ */
 static double
 cross_norm2(const double *u, const double *v)
 {
@@ -426,8 +429,8 @@ is_nearly_flat_near_open_end(const boundary_search *e, const uint32 *v)
 }
 
 /*
- * Returns true if the boundary is convex at the edge opposite to v of a boundary face, which is the
- * face of tet opposite to corner i.
+ * Returns true if the boundary of the mesh is convex at an edge near an open end, the edge
+ * opposite to v of a boundary face, which is the face of tet opposite to corner i.
  */
 static bool
 is_boundary_convex_at_edge(const boundary_search *e, uint32 tet, int i, uint32 v)

@@ -43,7 +43,7 @@ typedef struct writing
 	rb_buffer file;
 } writing;
 
-/* Measures the tetrahedra. */
+/* Measures the shape of the tetrahedra, which the file contains as data of its cells. */
 static rb_status
 measure_tets(rb_meshing_run *run, writing *w)
 {
@@ -100,7 +100,8 @@ check_size(const rb_meshing_run *run, uint64 bytes)
 }
 
 /*
- * Raises an error if a corner is not a vertex. `corners` holds n corners for each row of the table.
+ * Raises an error if a corner of a mesh that is written to a file is not a vertex. `corners` holds
+ * n corners for each row of the table.
  */
 static void
 check_corners_are_vertices(const rb_meshing_run *run, const rb_meshing_table *t,
@@ -134,7 +135,10 @@ open_tables(const char *function, const char *name, rb_meshing_table *tables)
 static const char *const label_sides[] = {"facets", "regions"};
 static const rb_meshing_kind labeled[] = {RB_MESH_FACES, RB_MESH_TETS};
 
-/* Reads the arguments about the labels of a side. */
+/*
+ * Reads the arguments of a file function about the labels of faces or tetrahedra: their rows, id
+ * and column.
+ */
 static rb_meshing_label_source
 read_label_arguments(const rb_arguments *a, int i)
 {
@@ -260,7 +264,7 @@ return_file(FunctionCallInfo fcinfo, const file_format *format)
 	PG_RETURN_BYTEA_P(file);
 }
 
-/* Returns the size of a Gmsh file without its groups. */
+/* Returns the size of the file of redblue_mesh_gmsh without its groups. */
 static uint64_t
 gmsh_bytes(const rb_mesh_rows *rows)
 {
@@ -330,7 +334,7 @@ write_region(const surfaces *s, uint64_t from, uint64_t to, int32 srid)
 	return rb_write_end(&w);
 }
 
-/* Writes one result row for each region. */
+/* Writes one result row of redblue_mesh_to_geometry for the surface of each region. */
 static void
 put_regions(const surfaces *s, int32 srid, ReturnSetInfo *result)
 {

@@ -86,7 +86,7 @@ word_of_loaded_vertex_kind(const char *kind)
 	return RB_VERTEX_KINDS; /* Unknown kind */
 }
 
-/* Returns the column with that name, which must exist. */
+/* Returns the column of a mesh table that a SELECT reads, by its name, which must exist. */
 static const rb_meshing_column *
 find_mesh_column(rb_meshing_kind kind, const char *name)
 {
@@ -97,7 +97,7 @@ find_mesh_column(rb_meshing_kind kind, const char *name)
 	return c;
 }
 
-/* Appends the columns of a row as words. */
+/* Appends the columns of a received row of a mesh table to the array of rows, as 64-bit words. */
 static bool
 receive_row_words(TupleTableSlot *slot, DestReceiver *self)
 {
@@ -442,7 +442,8 @@ compare_facets(const void *a, const void *b)
 }
 
 /*
- * Lists the polygons of the rows or, without rows, the polygons that faces refer to, sorted by key.
+ * Lists the polygons with which faces of the tables are matched, sorted by key: those of the rows
+ * or, without rows, those that faces refer to.
  */
 static rb_meshing_facet *
 list_polygons(rb_meshing_run *run, const rb_meshing_loaded *mesh, uint32 *n)
@@ -472,7 +473,7 @@ list_polygons(rb_meshing_run *run, const rb_meshing_loaded *mesh, uint32 *n)
 	return list;
 }
 
-/* Sets the facet of each polygon from the rows. */
+/* Sets the facet of each polygon of the tables as the rows were merged. */
 static void
 merge_by_rows(const rb_welded *welded, rb_meshing_matched *to, uint32 *facet)
 {
@@ -483,7 +484,7 @@ merge_by_rows(const rb_welded *welded, rb_meshing_matched *to, uint32 *facet)
 		facet[welded->polygon_of[i]] = welded->plc.facet_of[i];
 }
 
-/* Merges coplanar polygons that faces of the mesh join. */
+/* Merges coplanar polygons that faces of the mesh read from its tables join. */
 static void
 merge_by_faces(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matched *to,
 			   uint32 *facet)
@@ -498,7 +499,7 @@ merge_by_faces(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_ma
 		rb_raise_of(run->call->function, RB_MESH_WHAT, status, &run->ctx.error);
 }
 
-/* Merges polygons into facets. */
+/* Merges polygons of the mesh read from its tables into facets, and sets the facet of each face. */
 static void
 merge_polygons(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matched *to)
 {
@@ -599,8 +600,8 @@ compare_loaded_numbers(const void *a, const void *b)
 }
 
 /*
- * Finds the two vertices that belong to only one of the pieces. If their number is not two, returns
- * some of the vertices.
+ * Finds the two ends of a segment of the mesh that was read, the vertices that belong to only one
+ * of its pieces. If their number is not two, returns some of the vertices.
  */
 static void
 find_segment_ends(const rb_meshing_loaded *mesh, const segment_piece *pieces, uint32 n,
@@ -672,8 +673,8 @@ match_segments(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_ma
 /* ---- parents ---- */
 
 /*
- * Finds the parent of each vertex: the segment or facet of an edge or face that has the vertex as a
- * corner.
+ * Finds the parent of each vertex that was read: the segment or facet of an edge or face that has
+ * the vertex as a corner.
  */
 static void
 find_parents(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matched *to)

@@ -203,8 +203,8 @@ typedef struct rb_meshing_sums
 extern rb_meshing_sums rb_meshing_sum(const rb_meshing_run *run);
 
 /*
- * Returns the result row of a function that stores a mesh: counts, and times in ms or angles. NAN
- * becomes NULL.
+ * Returns the result row of the run of a function that stores a mesh: counts, and times in ms or
+ * angles. NAN becomes NULL.
  */
 extern Datum rb_meshing_counts_row(FunctionCallInfo fcinfo, const uint64 *counts, int ncounts,
 								   const double *ms, int nms);
@@ -265,7 +265,10 @@ extern const char *rb_meshing_flaw_name(const rb_meshing_part *part);
 
 pg_noreturn extern void rb_meshing_raise_flaw(const rb_meshing_run *run);
 
-/* Raises an error if the number of points exceeds max_points. */
+/*
+ * Raises the error that no mesh can be built because the number of input points exceeds
+ * max_points.
+ */
 extern void rb_meshing_check_max_points(const rb_meshing_run *run, uint64 points);
 
 /* ---- tables.c: the four tables of a mesh ---- */
@@ -385,7 +388,10 @@ typedef struct rb_meshing_loaded
 	int64_t *segment_id, *segment_facet; /* Ids of each edge, or RB_MESH_NULL */
 } rb_meshing_loaded;
 
-/* Allocates an array in the run's memory, or raises a memory error. */
+/*
+ * Allocates an array of a mesh that is read from its tables, in the run's memory, or raises a
+ * memory error.
+ */
 extern void *rb_meshing_array(rb_meshing_run *run, size_t n, size_t element);
 
 extern void rb_meshing_load(rb_meshing_run *run, const rb_meshing_table *tables,
@@ -425,8 +431,8 @@ typedef struct rb_meshing_matched
 extern void rb_meshing_match(rb_meshing_run *run, rb_meshing_loaded *mesh, rb_meshing_matched *to);
 
 /*
- * Returns the mesh as input of the checker. The caller sets the rows to compare it with and the
- * tetrahedra to keep.
+ * Returns the mesh that was read from its tables as input of the checker. The caller sets the rows
+ * to compare it with and the tetrahedra to keep.
  */
 extern rb_check_input rb_meshing_check_input(const rb_meshing_loaded *mesh,
 											 const rb_meshing_matched *to);

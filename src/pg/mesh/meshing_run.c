@@ -67,7 +67,7 @@ rb_meshing_open(const rb_meshing_call *call, MemoryContext context)
 
 /* ---- reading ---- */
 
-/* Adds a seed for each point of the set. */
+/* Adds a seed of a region or hole for each point of a side that the run has read. */
 static void
 add_seeds_of_meshing_run(rb_meshing_run *run, rb_meshing_side side)
 {
@@ -228,7 +228,10 @@ add_solid(id_list *solids, int64 solid)
 		appendStringInfo(&solids->text, "%s" INT64_FORMAT, solids->n > 1 ? ", " : "", solid);
 }
 
-/* Returns the text of a notice's list of solids, with the number of those left out. */
+/*
+ * Returns the text of the list of solids in a notice of the run, with the number of those left
+ * out.
+ */
 static const char *
 list_solids(id_list *solids)
 {
@@ -490,8 +493,8 @@ report_making(const rb_meshing_run *run, const rb_meshing_sums *s, rb_report *re
 }
 
 /*
- * Completes the report line of refinement with the device and its time, or with the reason why
- * rounds ran on the CPU.
+ * Completes the line about refinement in the report of a run with the device and its time, or with
+ * the reason why rounds ran on the CPU.
  */
 static void
 add_device_to_meshing_report(const rb_meshing_run *run, rb_report_line *line)

@@ -217,7 +217,10 @@ hint_triangles(void)
 				   "report this as a bug.");
 }
 
-/* Raises an error about a mesh that was built but is incorrect. */
+/*
+ * Raises an error about a flaw of a mesh that was built from rows but is incorrect: a vertex off
+ * its facet, or a volume that differs.
+ */
 pg_noreturn static void
 raise_wrong_mesh(const rb_meshing_run *run, const char *at)
 {

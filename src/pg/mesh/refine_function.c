@@ -111,7 +111,7 @@ volume_of(const rb_meshing_run *run, rb_meshing_number number, rb_meshing_side s
 	return volume;
 }
 
-/* Orders volume bounds by region. */
+/* Orders the volume bounds of redblue_refine by region. */
 static int
 compare_region_volumes(const void *a, const void *b)
 {
@@ -208,7 +208,10 @@ volume_of_tet_to_refine(const rb_tets *t, uint32 tet)
 		   6;
 }
 
-/* Returns the volume bound of a region, or infinity if it has none. */
+/*
+ * Returns the volume bound that the arguments of redblue_refine give for a region, or infinity if
+ * there is none.
+ */
 static double
 max_volume_of_region(const rb_refine_options *o, int64 region)
 {
@@ -222,9 +225,9 @@ max_volume_of_region(const rb_refine_options *o, int64 region)
 }
 
 /*
- * Estimates the final number of tetrahedra. Volume bounds determine it directly; each point with a
- * size is assumed to stand for an equal share of the whole volume, as if such points were evenly
- * distributed.
+ * Estimates the final number of tetrahedra, to decide whether a device pays off. Volume bounds
+ * determine it directly; each point with a size is assumed to stand for an equal share of the
+ * whole volume, as if such points were evenly distributed.
  */
 static rb_status
 expect_tets(rb_meshing_run *run)
@@ -275,7 +278,7 @@ refine_on_worker(rb_context *ctx, rb_refining *refining, size_t size)
 	return status;
 }
 
-/* Opens a request to the worker. Returns false if that fails. */
+/* Opens a request to the worker for the rounds of the refinement. Returns false if that fails. */
 static bool
 open_on_worker(rb_meshing_run *run)
 {
@@ -294,7 +297,7 @@ open_on_worker(rb_meshing_run *run)
 	return opened;
 }
 
-/* Selects the device of this process for the refinement. */
+/* Selects the device that this process itself opens for the rounds of the refinement. */
 static void
 open_here(rb_meshing_run *run)
 {
@@ -323,7 +326,10 @@ begin_device(rb_meshing_run *run)
 	run->ms[RB_MESH_REFINE] += rb_now_ms() - start;
 }
 
-/* Refines the initial mesh. */
+/*
+ * Refines the initial mesh of redblue_refine: chooses where the rounds run, and runs them on the
+ * helper thread.
+ */
 static void
 refine_mesh(rb_meshing_run *run)
 {
@@ -393,8 +399,8 @@ is_fault_refused(rb_fault_kind kind)
 }
 
 /*
- * Returns the number of faults of a kind, including faces and edges that are recorded but not in
- * the mesh.
+ * Returns the number of faults of a kind in the existing mesh that make redblue_refine refuse it,
+ * including faces and edges that are recorded but not in the mesh.
  */
 static uint64
 faults_of(const rb_check_report *report, rb_fault_kind kind)
@@ -436,7 +442,10 @@ refuse_faults(const rb_meshing_run *run, const continuing *c, const char *name)
 						   quote_literal_cstr(name))));
 }
 
-/* Raises an ERROR if a boundary face lies on no facet. */
+/*
+ * Raises an ERROR if the existing mesh has an open end, a boundary face that lies on no facet.
+ * Names the tetrahedron.
+ */
 static void
 refuse_end(const rb_meshing_run *run, const continuing *c, const char *name)
 {
@@ -455,7 +464,7 @@ refuse_end(const rb_meshing_run *run, const continuing *c, const char *name)
 					 "the mesh again.")));
 }
 
-/* Counts the regions of a mesh. */
+/* Counts the regions of the existing mesh that redblue_refine continues, for its report. */
 static uint32
 count_mesh_regions(const rb_meshing_run *run, const rb_meshing_loaded *mesh)
 {

@@ -272,7 +272,7 @@ has_rows(const rb_meshing_table *t, const char *function)
 
 /* ---- INSERT ---- */
 
-/* Returns the array type of a column's type, in which rows of a mesh are inserted in bulk. */
+/* Returns the array type of the type of a mesh table's column, for the INSERT from arrays. */
 static Oid
 array_type(Oid type)
 {

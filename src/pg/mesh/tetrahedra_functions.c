@@ -56,7 +56,10 @@ rb_meshing_arguments_bind(rb_arguments *a, const char *function, const char *lis
 
 /* ---- arguments: options of refinement ---- */
 
-/* Requests an extra column of a side, named by an argument that needs the side. */
+/*
+ * Reads the argument of a mesh function that names an extra column of a side, such as the volume
+ * of a region; the side must be given.
+ */
 static void
 read_extra_column(rb_meshing_call *call, const rb_arguments *a, rb_meshing_number number)
 {
@@ -82,7 +85,10 @@ check_side_given(const rb_arguments *a, rb_meshing_number number)
 							   argument, side)));
 }
 
-/* Returns a positive number, which may be infinity; NULL means infinity. */
+/*
+ * Returns a positive number that is an argument of a mesh function; it may be infinity, which NULL
+ * means.
+ */
 static double
 positive_argument(const rb_arguments *a, const char *name, const char *what)
 {
@@ -99,7 +105,10 @@ positive_argument(const rb_arguments *a, const char *name, const char *what)
 /* Radius-edge ratio of a regular tetrahedron, sqrt(6) / 4, which is the smallest possible one */
 #define MIN_RADIUS_EDGE 0.6123724356957945
 
-/* Reads the maximum ratio of radius to edge. */
+/*
+ * Reads the argument radius_edge of a mesh function that refines, the maximum ratio of
+ * circumradius to shortest edge.
+ */
 static double
 read_radius_edge(const rb_arguments *a)
 {
@@ -122,7 +131,7 @@ read_radius_edge(const rb_arguments *a)
 	return x;
 }
 
-/* Reads the maximum number of points. */
+/* Reads the argument max_points of a mesh function that refines. */
 static uint64
 read_max_points(const rb_arguments *a)
 {
@@ -142,7 +151,7 @@ read_max_points(const rb_arguments *a)
 /* Largest min_dihedral in degrees; all angles of a regular tetrahedron are 70.5 */
 #define MOST_DIHEDRAL 60
 
-/* Reads the smallest angle; NULL means 0. */
+/* Reads the argument min_dihedral of a mesh function that refines; NULL means 0. */
 static double
 read_min_dihedral(const rb_arguments *a)
 {
@@ -162,7 +171,7 @@ read_min_dihedral(const rb_arguments *a)
 	return x;
 }
 
-/* Reads the options of refinement. */
+/* Reads the arguments of a mesh function that are options of refinement. */
 static void
 read_options(rb_meshing_call *call, const rb_arguments *a)
 {
@@ -257,8 +266,8 @@ read_weld(const rb_arguments *a)
 }
 
 /*
- * Returns the value of an argument that may have any type, as text, or NULL. A literal without a type
- * is a C string.
+ * Returns the value of a mesh function's argument that may have any type, as text, or NULL. A
+ * literal without a type is a C string.
  */
 static const char *
 read_any_argument(const rb_arguments *a, FmgrInfo *called, const char *name)

@@ -94,8 +94,8 @@ rewind_parts(row_source *of)
 }
 
 /*
- * Advances to the part of row i of all rows, and returns its number within the part. Rows must be
- * requested in ascending order.
+ * Moves to the part of the mesh that contains row i of all parts' rows, and returns the row's
+ * number within that part. Calls must have ascending i.
  */
 static uint32
 advance_to_row(row_source *of, rb_meshing_kind kind, uint64 i)
@@ -135,7 +135,10 @@ facet_id(const row_source *of, uint32 facet)
 	return rb_meshing_id(of->run, RB_MESH_FACETS, of->part->welded.facet_row[facet]);
 }
 
-/* Returns the ordinal of the polygon of a facet among those of its row. */
+/*
+ * Returns the ordinal of the polygon of a facet among those of its row, which is written to the
+ * table of faces.
+ */
 static int64
 polygon_ordinal(const row_source *of, uint32 facet)
 {
@@ -285,7 +288,10 @@ typedef struct numbered
 	uint32 facet;
 } numbered;
 
-/* Orders by id, then by facet. */
+/*
+ * Orders facets by the id of their row, then by number, to number the polygons of each row that is
+ * written.
+ */
 static int
 compare_numbered(const void *a, const void *b)
 {
@@ -323,7 +329,10 @@ rb_meshing_polygons(const rb_meshing_run *run, const rb_meshing_part *part)
 
 /* ---- bulk insert ---- */
 
-/* Returns true if the table has exactly these columns in this order. */
+/*
+ * Returns true if the table has exactly the mesh columns in their order, so that rows can be
+ * written a thousand at a time.
+ */
 static bool
 has_only_these(const rb_meshing_table *t, Relation rel)
 {
@@ -473,7 +482,10 @@ write_mesh_table(row_source *of, rb_meshing_table *t)
 	}
 }
 
-/* Drops the tables that this call created and keeps the others, since there is no mesh. */
+/*
+ * Drops the mesh tables that this call created and keeps the others, since there is no mesh to
+ * write.
+ */
 static void
 drop_made_tables(rb_meshing_table *tables, const char *function)
 {

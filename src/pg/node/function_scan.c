@@ -216,7 +216,7 @@ desc_of_stored_rows(const FuncExpr *call, const rb_row_shape *shape)
 	return desc;
 }
 
-/* Stores all rows of the join in the tuplestore. */
+/* Stores all rows that the scan's join returns in its tuplestore, if they may be read again. */
 static void
 store_join_rows(rb_scan *scan)
 {
@@ -522,7 +522,8 @@ begin_function_scan(CustomScanState *node, EState *estate, int eflags)
 /* ---- below a Gather ---- */
 
 /*
- * Stops the pump before the ring is unmapped, whatever the reason, so that no thread writes to it.
+ * Stops the pump of the scan before its ring is unmapped, whatever the reason, so that no thread
+ * writes to it.
  */
 static void
 stop_pump_of_scan(dsm_segment *segment, Datum arg)
@@ -548,7 +549,10 @@ leave_shared_ring(rb_scan *scan)
 	scan->share = NULL;
 }
 
-/* Returns the size of the ring through which the leader passes pairs to parallel workers. */
+/*
+ * Returns the size of the shared memory that the scan of a call in FROM needs for its ring;
+ * implements EstimateDSMCustomScan.
+ */
 static Size
 estimate_shared_ring(CustomScanState *node, ParallelContext *pcxt)
 {
@@ -569,7 +573,10 @@ fill_shared_ring(rb_scan *scan, rb_pair_queue *share)
 	MemoryContextSwitchTo(old);
 }
 
-/* Initializes the ring in shared memory and fills it, if there may be workers. */
+/*
+ * Initializes the ring in the scan's shared memory and fills it, if there may be workers;
+ * implements InitializeDSMCustomScan.
+ */
 static void
 initialize_shared_ring(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
 {

@@ -297,7 +297,10 @@ is_aggregate_of_all_rows(const Aggref *aggregate)
 		   aggregate->aggdirectargs == NIL;
 }
 
-/* Returns true if the aggregate counts each pair exactly once. */
+/*
+ * Returns true if an aggregate of the query counts each pair of the call in FROM exactly once, so
+ * that a custom scan may return the count.
+ */
 static bool
 does_count_pairs_once(const Aggref *aggregate, const rb_question *q)
 {
@@ -414,8 +417,8 @@ call_with_all_pairs(PlannerInfo *root, RelOptInfo *rel, AttrNumber column)
 }
 
 /*
- * Returns, for each column of a list of two rows, the column of the pairs to which it is equal in
- * the first row if it is equal to the other one in the second row, else 0.
+ * Returns, for each column of a VALUES list of two rows, 1 or 2 if the column equals that column
+ * of the pairs in the first row and the other one in the second row, otherwise 0.
  */
 static List *
 directions_of_pair_list(const List *rows, Index pairs)
@@ -474,8 +477,8 @@ relation_of_pairs(PlannerInfo *root, RelOptInfo *input, rb_question *q)
 }
 
 /*
- * Returns the call if all of its pairs, grouped by the only clause of GROUP BY or DISTINCT, are the
- * only input, else NULL. Without such clauses, they form one group.
+ * Returns the redblue call of an aggregate query if its unfiltered pairs are the only input,
+ * grouped by the only GROUP BY or DISTINCT clause or not at all. Otherwise returns NULL.
  */
 static FuncExpr *
 call_with_all_pairs_below(PlannerInfo *root, RelOptInfo *input, List *clauses, rb_question *q)

@@ -12,8 +12,8 @@
 #include "utils/memutils.h"
 
 /*
- * Returns true if the type modifier of an expression guarantees Z. PostGIS's modifier has a bit for
- * it.
+ * Returns true if the type modifier of an input's geometry expression guarantees Z. PostGIS's
+ * modifier has a bit for it.
  */
 static bool
 has_z_by_type_modifier(const Node *geometry)

@@ -78,14 +78,17 @@ note_join_statistics(rb_geometry_join *j)
 	j->joins++;
 }
 
-/* Returns true if a join of two sets is open, in this process or in the worker. */
+/* Returns true if the join node's join of two sets is open, in this process or in the worker. */
 static bool
 is_join_running(const rb_geometry_join *j)
 {
 	return j->placement.stream != NULL || j->placement.remote != NULL;
 }
 
-/* Ends the join of the current two sets, whether or not all of its pairs have been read. */
+/*
+ * Ends the join node's join of its current red and blue set, whether or not all of its pairs have
+ * been read.
+ */
 static void
 end_stream_of_turn(rb_geometry_join *j)
 {
@@ -96,7 +99,7 @@ end_stream_of_turn(rb_geometry_join *j)
 	j->block.n = j->next = 0;
 }
 
-/* Starts the join in the worker, or in this process. */
+/* Starts the join node's join of two sets in the worker, or in this process. */
 static void
 start_join_in_place(rb_geometry_join *j, uint64 parts)
 {
@@ -116,7 +119,10 @@ start_join_in_place(rb_geometry_join *j, uint64 parts)
 		raise_join_failure(j, status);
 }
 
-/* Starts the join of the next two sets that both have rows. Returns false if there are no more. */
+/*
+ * Starts the next join of a red and a blue set that both have rows: in space, then in the plane.
+ * Returns false if none is left.
+ */
 static bool
 open_next_turn(rb_geometry_join *j)
 {
@@ -156,7 +162,10 @@ open_next_turn(rb_geometry_join *j)
 	return false;
 }
 
-/* Reads the next block, which may be empty. Returns false after the last block of the two sets. */
+/*
+ * Reads the next block of the join node's current two sets, which may be empty. Returns false
+ * after the last block of these sets.
+ */
 static bool
 next_block_of_turn(rb_geometry_join *j)
 {
@@ -247,7 +256,8 @@ close_join_of_node(void *arg)
 }
 
 /*
- * Finds the columns of the inputs that the nodes above, the other join clauses or the filter need.
+ * Finds, when the join node starts, the columns of its inputs that the nodes above, the other join
+ * clauses or the filter need.
  */
 static void
 find_wanted_input_columns(rb_geometry_join *j, CustomScan *plan)
@@ -291,7 +301,10 @@ find_params_of_join(Node *node, void *params)
 	return expression_tree_walker(node, find_params_of_join, params);
 }
 
-/* Returns the column of the input that the expression is, or 0 if it is not a plain column. */
+/*
+ * Returns the column of a join node's input that is joined, or 0 if the expression is not a plain
+ * column.
+ */
 static int
 input_column_of_expression(const Node *geometry, const rb_join_input *in)
 {
@@ -525,7 +538,7 @@ next_outer_row_without_pair(rb_geometry_join *j)
 	return result;
 }
 
-/* Starts the join of both sets. */
+/* Prepares the joins of the sets of both inputs, once the join node has read these. */
 static void
 start_join_of_both_sets(rb_geometry_join *j)
 {

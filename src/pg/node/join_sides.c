@@ -189,7 +189,10 @@ rb_join_side_add_plain(rb_join_side *s, struct varlena *bytes, const rb_join_pla
 
 /* ---- errors ---- */
 
-/* Identifies a row for messages as precisely as is known. */
+/*
+ * Identifies, for a message, the input row of a join node whose geometry is faulty, as precisely
+ * as is known.
+ */
 static const char *
 text_of_geometry_place(const rb_join_side *s, const rb_join_place *place)
 {

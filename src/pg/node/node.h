@@ -75,11 +75,14 @@ typedef enum rb_join_function
 	RB_ASKED_INSIDE
 } rb_join_function;
 
-/* Returns true if the function is one of redblue's, and sets *asked. */
+/*
+ * Returns true if a join node can evaluate this SQL function of redblue as its clause, and sets
+ * *asked.
+ */
 extern bool rb_find_join_function(Oid function, rb_join_function *asked);
 /*
- * Returns true if the function belongs to the extension postgis, rather than being another of that
- * name.
+ * Returns true if a function in the query belongs to the extension postgis (join_path.c), rather
+ * than being another of that name.
  */
 extern bool rb_is_of_postgis(Oid function);
 
@@ -357,8 +360,8 @@ typedef struct rb_question
 } rb_question;
 
 /*
- * Adds what an expression needs. Returns false if it needs something that only the pairs themselves
- * provide.
+ * Adds the aggregates that an expression uses to the wanted ones. Returns false if it needs the
+ * pairs themselves.
  */
 extern bool rb_ask_for_aggregates(Node *node, rb_question *question);
 

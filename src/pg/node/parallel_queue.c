@@ -78,7 +78,10 @@ is_pump_stopped(const rb_pump *pump)
 	return rb_acquire(&pump->stop) != 0;
 }
 
-/* Returns the number of pairs that fit in a slot if each has a payload of `words` words. */
+/*
+ * Returns the number of pairs that fit in a slot of the shared ring if each has a payload of
+ * `words` words.
+ */
 static size_t
 pairs_per_ring_slot(size_t words)
 {

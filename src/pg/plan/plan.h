@@ -16,7 +16,10 @@ extern Datum redblue_support(PG_FUNCTION_ARGS);
 /* Returns true if the function is one of redblue's, whatever its own settings. */
 extern bool rb_is_supported(Oid function);
 
-/* Returns the join whose pairs an SQL function returns, or NULL. */
+/*
+ * Returns the join whose pairs an SQL function with redblue's planner support returns, or NULL
+ * (support.c).
+ */
 extern const struct rb_join *rb_join_of_function(Oid function);
 
 /*
@@ -33,7 +36,10 @@ extern bool rb_expect_ids(const FuncExpr *call, rb_result_side of, double pairs,
  */
 extern Relation rb_open_if_readable(Oid relid);
 
-/* Opens a child or a partition, to which the privileges of its parent apply. */
+/*
+ * Opens a child or a partition whose size or pages the planner inspects, to which the privileges
+ * of its parent apply.
+ */
 extern Relation rb_open_child(Oid relid);
 
 /*
@@ -46,8 +52,8 @@ extern bool rb_sides_are_tables(const struct rb_join *join, List *args, bool sta
 #define RB_SELF_PAIRS 6
 
 /*
- * Returns the join that an SQL function stands for, identified by its entry point, or NULL. Its
- * support function must have been called or identified.
+ * Returns the join that an SQL function stands for, identified by its entry point, or NULL, to
+ * estimate its pairs (selectivity.c). Its support function must have been called or identified.
  */
 extern const struct rb_join *rb_join_of_entry(Oid function);
 

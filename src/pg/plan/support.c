@@ -262,7 +262,10 @@ rb_expect_ids(const FuncExpr *call, rb_result_side of, double pairs, double *ids
  * The C function does not read it.
  */
 
-/* Returns the record function, which is in the same schema as the called function. */
+/*
+ * Returns the function whose record, in an extra argument, defers a call until the query runs; it
+ * is in the same schema as the called function.
+ */
 static Oid
 find_record_function(Oid function)
 {

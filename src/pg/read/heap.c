@@ -105,7 +105,10 @@ prefetch_heap_tuple(Page page, OffsetNumber offset)
 	__builtin_prefetch(data + 64);
 }
 
-/* Receives a tuple. Returns false if the row is rejected. */
+/*
+ * Passes a tuple of a table page to the receiver, through a slot if its bytes alone are not
+ * enough. Returns false if the row is rejected.
+ */
 static inline bool
 receive_heap_tuple(rb_heap *heap, TupleDesc desc, HeapTuple tuple, Buffer buffer)
 {

@@ -66,8 +66,8 @@ plan_statement_text(const char *sql)
 }
 
 /*
- * Takes the other locks that planning needs, those of the indexes. Returns false if one is not
- * available at once.
+ * Takes the locks on the indexes of a table that planning its scan needs. Returns false if one is
+ * not available at once.
  */
 static bool
 lock_indexes_without_waiting(Relation rel)

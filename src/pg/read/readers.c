@@ -142,7 +142,10 @@ typedef struct rb_message
 
 StaticAssertDecl(sizeof(rb_message) == MAXALIGN(sizeof(rb_message)), "doubles follow the head");
 
-/* Returns the number of parts that fit in `bytes`. */
+/*
+ * Returns the number of parts whose coordinates fit in `bytes`, the size of a message of a
+ * parallel reader or of the leader's own builder.
+ */
 static inline uint32
 parts_that_fit_in_builder(const rb_builder *builder, Size bytes)
 {
@@ -470,7 +473,7 @@ append_rows_of_message(rb_leader *l, rb_queue *queue)
 	return end;
 }
 
-/* Returns true while reading ahead should continue. */
+/* Returns true if the builder that reads ahead has room for more rows. */
 static bool
 is_builder_ahead_not_full(rb_heap *heap)
 {

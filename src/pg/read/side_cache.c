@@ -148,7 +148,10 @@ note_outcome_of_side(const side_key *key, uint64 state, const char *reason)
 	strlcpy(s->reason, reason, sizeof s->reason);
 }
 
-/* Returns a hash of the visibility map. If it is equal at two moments, the pages are unchanged. */
+/*
+ * Returns a hash of the visibility map of a side that may be cached. If it is equal at two
+ * moments, the pages are unchanged.
+ */
 static uint64
 hash_of_map_state(const rb_map_page *map, BlockNumber nblocks)
 {
@@ -161,7 +164,10 @@ hash_of_map_state(const rb_map_page *map, BlockNumber nblocks)
 
 /* ---- lookup ---- */
 
-/* Copies a column without its padding bytes. */
+/*
+ * Copies a column descriptor to the key of a side field by field, without padding bytes, so that
+ * keys compare by memcmp.
+ */
 static void
 copy_column_without_padding(rb_column *to, rb_column from)
 {
@@ -189,7 +195,9 @@ make_key_of_side(side_key *key, const rb_source *source, Relation rel, const rb_
 	key->face_tolerance = source->face_tolerance;
 }
 
-/* Returns true if the column was added with a default value that older rows do not store. */
+/*
+ * Returns true if a column of a side was added with a default value that older rows do not store.
+ */
 static bool
 is_column_of_missing_values(TupleDesc desc, rb_column column)
 {
@@ -197,9 +205,9 @@ is_column_of_missing_values(TupleDesc desc, rb_column column)
 }
 
 /*
- * Returns true if a column was added with a default value, which existing rows do not store on
- * their pages. The column would be identified by its number, which is reused for another column if
- * the transaction that adds it fails.
+ * Returns true if a side cannot be cached because one of its columns was added with a default
+ * value, which existing rows do not store on their pages. The column would be identified by its
+ * number, which is reused for another column if the transaction that adds it fails.
  */
 static bool
 has_column_of_missing_values(TupleDesc desc, const rb_columns *columns)
@@ -226,7 +234,10 @@ find_reason_not_to_cache(const rb_source *source, Relation rel, const rb_columns
 	return rb_map_refusal(rel);
 }
 
-/* Copies the key of a side to the opaque bytes that the worker compares, padded with zeros. */
+/*
+ * Writes the key of a side as the opaque bytes under which the worker caches it, padded with
+ * zeros.
+ */
 static void
 set_key_bytes(char *bytes, const side_key *key)
 {
@@ -235,7 +246,7 @@ set_key_bytes(char *bytes, const side_key *key)
 	memcpy(bytes, key, sizeof *key);
 }
 
-/* Returns the key of a side that the worker has cached. */
+/* Returns the key of a side in the list that the worker publishes. */
 static side_key
 key_of_stored_side(const rb_stored *stored)
 {
@@ -246,8 +257,8 @@ key_of_stored_side(const rb_stored *stored)
 }
 
 /*
- * Finds the next cached side of this database, from index *i on. Returns false if there are no
- * more.
+ * Finds the next side of this database in the list that the worker publishes, from index *i on.
+ * Returns false if there are no more.
  */
 static bool
 next_stored_side_of_database(int *i, rb_stored *stored)
@@ -337,7 +348,10 @@ find_manifest_of_side(const char *function, const rb_stored *stored)
 	return held->head ? held : NULL;
 }
 
-/* Fetches the page entries of a manifest if necessary. Returns false if they are not available. */
+/*
+ * Fetches the page entries of the manifest of a cached side from the worker if necessary. Returns
+ * false if they are not available.
+ */
 static bool
 find_pages_of_manifest(const char *function, const rb_stored *stored, held_card *held)
 {
@@ -752,7 +766,10 @@ note_first_ids_of_pages(const rb_cache_lookup *look, rb_card *card, const rb_set
 	}
 }
 
-/* Stores the first type and id, so that they are known without the page entries. */
+/*
+ * Stores the geometry type and id of the first row of a side that is about to be cached, so that
+ * they are known without the page entries.
+ */
 static void
 store_first_type_of_manifest(rb_card *card)
 {
@@ -875,7 +892,7 @@ rb_side_cache_is_same_table(const rb_cache_lookup *look)
 
 /* ---- reports ---- */
 
-/* Describes a cached side. */
+/* Describes a side that is in the cache, for redblue_cached. */
 static void
 describe_cached_side(const rb_stored *stored, rb_cache_facts *facts)
 {
@@ -891,7 +908,10 @@ describe_cached_side(const rb_stored *stored, rb_cache_facts *facts)
 	facts->used = stored->used;
 }
 
-/* Describes a side that is not cached. */
+/*
+ * Describes a side that this session has read but that is not in the cache, with the reason, for
+ * redblue_cached.
+ */
 static void
 describe_uncached_side(const side_seen *s, rb_cache_facts *facts)
 {

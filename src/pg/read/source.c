@@ -68,7 +68,10 @@ append_columns_to_select(StringInfo sql, TupleDesc desc, const rb_source *source
 		append_column_to_select(sql, desc, columns.coord[i].attno, &appended);
 }
 
-/* Uses the primary key as the id if it is a single integer column. */
+/*
+ * Uses the primary key of a table argument as the id of the source if it is a single integer
+ * column.
+ */
 static void
 use_primary_key_as_id(rb_source *source, Relation rel)
 {

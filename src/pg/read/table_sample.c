@@ -183,7 +183,10 @@ hash_with_seed(const box_receiver *r, uint64 what)
 				 32);
 }
 
-/* Returns the stored size of a geometry or cube in bytes, or 0 for other objects. */
+/*
+ * Returns the stored size of a sampled geometry or cube in bytes, or 0 for other objects, to limit
+ * the memory of the sample.
+ */
 static uint64
 stored_bytes_of_value(const box_receiver *r, TupleTableSlot *slot)
 {
@@ -280,7 +283,10 @@ begin_sampling_receiver(box_receiver *r, rb_source *source, rb_space *space, rb_
 		open_table_of_objects(r);
 }
 
-/* Returns the declared number of dimensions of a geometry column, or 0 if any is allowed. */
+/*
+ * Returns the declared number of dimensions of the geometry column whose boxes are sampled, or 0
+ * if any is allowed.
+ */
 static int
 declared_dims_of_column(const box_receiver *r)
 {

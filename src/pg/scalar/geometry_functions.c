@@ -224,8 +224,8 @@ redblue_geometry_tiles_of(PG_FUNCTION_ARGS)
 /* ---- solids ---- */
 
 /*
- * Returns true if the stored boxes are disjoint. They have float coordinates rounded outward, so
- * the geometries are disjoint, too.
+ * Returns true if an SQL function of two geometries can tell from their stored boxes that they are
+ * disjoint. The boxes have float coordinates rounded outward, so the geometries are disjoint, too.
  */
 static bool
 are_stored_boxes_disjoint(const rb_geometry_header *red, const rb_geometry_header *blue)
@@ -269,7 +269,7 @@ rb_raise_no_solid(const char *function, bool first, const char *row, const char 
 	pg_unreachable();
 }
 
-/* Raises the failure of a pairwise test as an ERROR. */
+/* Raises the failure of the test of two geometries in an SQL function as an ERROR. */
 pg_noreturn static void
 raise_pairwise_failure(const rb_pairwise *p, rb_status status)
 {

@@ -44,7 +44,7 @@
 
 /*
  * Returns a finite double that is at least x + by if `by` is positive, and at most x + by if it is
- * negative.
+ * negative, for a box that an index condition compares.
  */
 static double
 shift_outward(double x, double by)
@@ -59,7 +59,10 @@ shift_outward(double x, double by)
 
 PG_FUNCTION_INFO_V1(redblue_geometry_reach);
 
-/* Returns the box as a line from its low corner to its high one. */
+/*
+ * Implements redblue_reach, by which an index condition grows a geometry's box by a distance.
+ * Returns the box as a line from its low corner to its high one.
+ */
 Datum
 redblue_geometry_reach(PG_FUNCTION_ARGS)
 {
@@ -209,7 +212,10 @@ find_plain_column(PlannerInfo *root, Node *node, expected *e, int i, int *relid)
 	return entry->rtekind == RTE_RELATION && !entry->inh;
 }
 
-/* Estimates the pairs from samples of both tables, or returns a cached estimate. */
+/*
+ * Estimates the pairs of two geometry columns for the selectivity of a clause, from samples of
+ * both tables, or returns a cached estimate.
+ */
 static bool
 expect_pairs_of_columns(expected *e)
 {

@@ -488,7 +488,7 @@ rb_pairwise_test(rb_pairwise *p, rb_predicate predicate, double distance, uint64
  */
 #define FEW_PAIRS 4096
 
-/* Computes the intersection of both operands on the helper thread. */
+/* Computes the intersection of the two cached operands as a shape, on the helper thread. */
 static rb_status
 intersect_operands(void *arg)
 {

@@ -30,8 +30,8 @@ extern Datum redblue_geometry_inside(PG_FUNCTION_ARGS);
 extern Datum redblue_geometry_support(PG_FUNCTION_ARGS);
 
 /*
- * Raises the error that the first or the second geometry is not a valid solid, with the reason.
- * `row` identifies the row, or is NULL.
+ * Raises the error that the first or the second geometry of a function is not a valid solid, with
+ * the reason (geometry_functions.c). `row` identifies the row, or is NULL.
  */
 pg_noreturn extern void rb_raise_no_solid(const char *function, bool first, const char *row,
 										  const char *reason);

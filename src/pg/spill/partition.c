@@ -50,7 +50,7 @@ typedef struct tile_groups
 	rb_box *group; /* Bounding box of each GROUP consecutive tiles */
 } tile_groups;
 
-/* Computes the boxes of groups of tiles. */
+/* Computes the boxes of groups of new tiles, by which rows are distributed to them faster. */
 static void
 make_boxes_of_tile_groups(tile_groups *t)
 {
@@ -68,8 +68,8 @@ make_boxes_of_tile_groups(tile_groups *t)
 }
 
 /*
- * Returns the index of the first tile, from `from` on, that the row meets, or t->n if there is
- * none.
+ * Returns the index of the next tile, from `from` on, to which a row is distributed because it
+ * meets the tile, or t->n if there is none.
  */
 static uint32
 next_tile_that_row_meets(const tile_groups *t, uint32 from, const double *low, const double *reach)
@@ -90,7 +90,10 @@ next_tile_that_row_meets(const tile_groups *t, uint32 from, const double *low, c
 	return t->n;
 }
 
-/* Computes the box of a row, with its upper corner moved up by the distance. */
+/*
+ * Computes the box of a row that is distributed to new tiles, with its upper corner moved up by
+ * the distance.
+ */
 static void
 find_row_box_with_reach(const rb_spill *s, rb_kind kind, const double *coords, uint32 part,
 						uint32 end, double low[3], double reach[3])
@@ -320,7 +323,7 @@ free_chunk_list(rb_chunks *chunks)
 	memset(chunks, 0, sizeof *chunks);
 }
 
-/* Returns the number of spilled parts of both sides in a tile. */
+/* Returns the number of parts of both sides in a tile, before or after it is divided. */
 static uint64
 count_tile_parts(const rb_spill_tile *tile)
 {
@@ -496,7 +499,7 @@ collect_chunks_of_piece(const rb_spill *s, const rb_spill_tile *tile, int side, 
 	return some;
 }
 
-/* Returns the memory in bytes that one side of a tile needs. */
+/* Returns the memory in bytes that one side of a tile that is divided needs. */
 static uint64
 bytes_of_tile_side(const rb_spill *s, const rb_spill_tile *tile, int side)
 {
@@ -561,7 +564,10 @@ split_tile_of_two_sides(rb_spill *s, const rb_spill_tile *tile)
 	}
 }
 
-/* Splits a tile with rows of one side into pieces and pairs of pieces. */
+/*
+ * Splits a tile whose rows are all of one side into pieces, and adds a tile for each piece and
+ * each pair of pieces.
+ */
 static void
 split_tile_of_one_side(rb_spill *s, const rb_spill_tile *tile)
 {

@@ -61,8 +61,8 @@ extern void rb_spill_set(rb_spill *spill, int side, const rb_set *set);
 extern void rb_spill_group(rb_spill *spill, int side, rb_kind kind);
 
 /*
- * Partitions `within` (or all of space if its dims are 0) into tiles that fit in memory. Called
- * once all rows are spilled.
+ * Begins a spilled join once all its rows are collected (tiles.c): partitions `within`, or all of
+ * space if its dims are 0, into tiles that fit in memory.
  */
 extern void rb_spill_cut(rb_spill *spill, const rb_kind *kind, int32 srid, const rb_box *within);
 
@@ -74,13 +74,14 @@ extern void rb_spill_cut(rb_spill *spill, const rb_kind *kind, int32 srid, const
 extern rb_status rb_spill_next(rb_spill *spill, const rb_set *set[2], rb_box *tile);
 
 /*
- * Splits the last tile, which did not fit in memory, into smaller ones. Returns false and records
- * the failure if it cannot be split.
+ * Continues a spilled join whose last tile did not fit in memory (tiles.c): splits the tile into
+ * smaller ones. Returns false and records the failure if it cannot be split.
  */
 extern bool rb_spill_cut_again(rb_spill *spill);
 
 /*
- * Adds the I/O since the last call to the temporary blocks of EXPLAIN (BUFFERS). NULL is allowed.
+ * Adds the I/O of a spilled join since the last call to the temporary blocks of EXPLAIN (BUFFERS)
+ * (tiles.c). NULL is allowed.
  */
 extern void rb_spill_report_blocks(rb_spill *spill);
 
@@ -243,6 +244,11 @@ extern void rb_spill_check(const rb_spill *s, rb_status status);
  * Returns the memory available for both sides of a tile, including what their join needs per part.
  */
 extern uint64 rb_spill_room(const rb_spill *s);
+
+/*
+ * Estimates the bytes that joining a tile needs; twice as many if rows have several parts, because
+ * their pairs must be remembered to remove duplicates (row_file.c).
+ */
 extern uint64 rb_spill_tile_bytes(const rb_spill *s, const rb_spill_tile *tile);
 
 /* ---- partition.c ---- */

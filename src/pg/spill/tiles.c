@@ -190,7 +190,10 @@ group_pile_of_objects(rb_spill *s, int side, rb_kind kind, const rb_chunks *pile
 	rb_builder_free(&b);
 }
 
-/* Removes all rows of a side. */
+/*
+ * Discards all rows of a side that a spilled join has collected, once they are distributed to
+ * piles of objects.
+ */
 static void
 forget_spilled_rows(rb_spill *s, int side)
 {
@@ -254,7 +257,10 @@ rb_spill_cut(rb_spill *s, const rb_kind *kind, int32 srid, const rb_box *within)
 	s->ends_cap = 0;
 }
 
-/* Returns the bytes that parts of one side take in memory once they are read back. */
+/*
+ * Returns the bytes that parts of one side of a spilled join take in memory once their chunk is
+ * read back.
+ */
 static uint64
 bytes_of_spilled_parts(const rb_spill *s, int side, uint32 parts)
 {
@@ -262,8 +268,8 @@ bytes_of_spilled_parts(const rb_spill *s, int side, uint32 parts)
 }
 
 /*
- * Records RB_OVER_BUDGET for a tile that cannot be made smaller. The error states the memory that
- * would suffice, and whether a single row needs it.
+ * Records RB_OVER_BUDGET for a tile of a spilled join that cannot be made smaller. The error
+ * states the memory that would suffice, and whether a single row needs it.
  */
 static rb_status
 record_tile_exceeds_memory(const rb_spill *s, const rb_spill_tile *tile)
@@ -349,7 +355,10 @@ rb_spill_cut_again(rb_spill *s)
 	return true;
 }
 
-/* Adds the blocks that were read or written since the last report to PostgreSQL's statistics. */
+/*
+ * Adds the blocks that a spilled join has read or written since the last report to PostgreSQL's
+ * statistics.
+ */
 static void
 report_temp_blocks_of_file(uint64 bytes, int64 *counted, int64 *of_all)
 {

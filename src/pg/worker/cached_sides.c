@@ -37,7 +37,10 @@ static struct
 	uint64 device_limit;
 } store = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Returns the time as a TimestampTz; callable from any thread, unlike GetCurrentTimestamp. */
+/*
+ * Returns the time at which a cached side is used as a TimestampTz; callable from any thread,
+ * unlike GetCurrentTimestamp.
+ */
 static int64
 current_time_as_timestamp(void)
 {

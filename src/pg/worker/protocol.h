@@ -439,28 +439,31 @@ typedef struct rb_sent_refining
 extern void rb_sent_refining_of(rb_sent_refining *sent, const rb_refining *r);
 
 /*
- * Lists all arrays, or with `back` only those that are returned, and returns their number, at most
- * RB_SENT_ARRAYS.
+ * Lists the arrays of a mesh under refinement that are transferred between session and worker, or
+ * with `back` only those that are returned, and returns their number, at most RB_SENT_ARRAYS.
  */
 extern int rb_refining_arrays(const rb_sent_refining *sent, rb_refining *r, bool back,
 							  rb_bytes *arrays);
 
 /*
- * rb_refining_alloc allocates the arrays of a mesh with this header in the worker, and
- * rb_refining_is_sound checks after the transfer whether they are consistent. rb_refining_free
- * frees them even after a failure.
+ * Allocates the arrays of a mesh with this header in the worker, before they are received;
+ * rb_refining_free frees them even after a failure.
  */
 extern rb_status rb_refining_alloc(rb_context *ctx, const rb_sent_refining *sent,
 								   rb_refine_options *options, rb_refine_report *report,
 								   rb_refining *r);
+
+/* Returns true if the arrays of a mesh that the worker has received match its header. */
 extern bool rb_refining_is_sound(const rb_sent_refining *sent, const rb_refining *r);
 
-/*
- * rb_refined_alloc allocates the arrays for the result in the session, and rb_refined_swap swaps
- * them with the mesh's arrays, which are then freed with `fresh`.
- */
+/* Allocates, in the session, the arrays for the refined mesh that the worker sends back. */
 extern rb_status rb_refined_alloc(rb_context *ctx, const rb_sent_refining *sent,
 								  rb_refining *fresh);
+
+/*
+ * Swaps the arrays of the refined mesh, in the session, with those of the mesh, which are then
+ * freed with `fresh`.
+ */
 extern void rb_refined_swap(const rb_sent_refining *sent, rb_refining *fresh, rb_refining *r);
 
 /* ---- serve.c: one request in the worker, served by a thread of its own ---- */

@@ -26,8 +26,8 @@
 static shmem_request_hook_type previous_request;
 
 /*
- * Requests shared memory for the worker's registry when the server starts, as the shmem_request
- * hook.
+ * Requests shared memory for the block through which sessions find the worker when the server
+ * starts, as the shmem_request hook.
  */
 static void
 request_shared_memory(void)

@@ -167,7 +167,10 @@ enter_device(void)
 	return ended;
 }
 
-/* Counts the end of a join on the device, for requests that wait for its memory. */
+/*
+ * Records that a join on the device has ended, for requests that wait until a join frees device
+ * memory.
+ */
 static void
 leave_device(void)
 {
@@ -292,7 +295,7 @@ refuse_unsound_request(rb_served *s)
 	return fail_served_request(s, RB_UNSUPPORTED, "the request is inconsistent");
 }
 
-/* Waits until the device is open or has failed to open. */
+/* Waits, before a request is served, until the device is open or has failed to open. */
 static rb_status
 wait_for_device_to_open(rb_served *s)
 {
@@ -352,7 +355,7 @@ hold_cached_sides_of_request(rb_served *s)
 
 /* ---- sides ---- */
 
-/* Allocates the arrays for the rows of a side. */
+/* Allocates, in the worker, the arrays for the rows of a side that a request sends. */
 static rb_status
 allocate_rows_of_side(rb_served *s, const rb_sent_side *side, const rb_set **set)
 {
@@ -382,7 +385,10 @@ allocate_rows_of_side(rb_served *s, const rb_sent_side *side, const rb_set **set
 	return status == RB_OK ? RB_OK : rb_fail(&s->ctx, status, error.need, error.limit, NULL);
 }
 
-/* Returns true if the parts' row indices are ascending and within range. */
+/*
+ * Returns true if the row indices of the parts that a request has sent are ascending and within
+ * range.
+ */
 static bool
 are_received_rows_sound(const rb_set *set)
 {
@@ -395,7 +401,10 @@ are_received_rows_sound(const rb_set *set)
 	return wrong == 0 && set->row_of[set->nparts - 1] < set->nrows;
 }
 
-/* Returns true if the cut's rows and parts exist and the parts belong to the rows. */
+/*
+ * Returns true if the rows and parts of a cut that a request has sent exist and the parts belong
+ * to the rows.
+ */
 static bool
 is_received_cut_sound(const rb_cut *cut, const rb_set *from)
 {
@@ -412,7 +421,7 @@ is_received_cut_sound(const rb_cut *cut, const rb_set *from)
 	return parts == 0 || (from->row_of[part] >= row && from->row_of[part + parts - 1] < row + rows);
 }
 
-/* Returns true if the cuts of a delta set are valid. */
+/* Returns true if the cuts of the delta set that a request has sent are valid. */
 static bool
 is_received_delta_set_sound(const rb_view *view)
 {
@@ -467,7 +476,7 @@ build_served_side(rb_served *s, int i, const rb_set **rows, const rb_cut *cuts)
 	return status;
 }
 
-/* Returns true if side i is cached under the same key as the first side. */
+/* Returns true if side i of a request is cached under the same key as its first side. */
 static bool
 is_side_cached_as_first(const rb_served *s, int i)
 {
@@ -583,7 +592,9 @@ receive_arrays_of_session(rb_served *s, const rb_bytes *arrays, int n)
 	return moving.stopped != 0 ? RB_STOPPED : status;
 }
 
-/* Sends a header and arrays to the session. */
+/*
+ * Sends a header and arrays as the worker's reply to a request, until all bytes are in its lanes.
+ */
 static rb_status
 send_reply_to_session(rb_served *s, void *header, size_t size, const rb_bytes *arrays, int n)
 {
@@ -647,7 +658,7 @@ receive_side_of_session(rb_served *s, int i)
 	return status;
 }
 
-/* Receives and checks the group numbers of the rows. */
+/* Receives the group numbers of the rows from a request, and checks them. */
 static rb_status
 receive_group_numbers(rb_served *s)
 {
@@ -678,8 +689,8 @@ receive_sides_of_session(rb_served *s)
 /* ---- the join ---- */
 
 /*
- * Computes the number of members of each group. The session gets only these numbers if it has no
- * memory for the members themselves.
+ * Computes the number of members of each group for the reply to a request. The session gets only
+ * these numbers if it has no memory for the members themselves.
  */
 static rb_status
 compute_sizes_of_groups(rb_served *s, const rb_groups *groups, const uint32_t **words)
@@ -792,9 +803,9 @@ run_served_join_once(rb_served *s, void *arg)
 }
 
 /*
- * Waits on a full device until another join that ran at the same time has ended. `ended` is the
- * number of joins that had ended when this one began. Returns false if no other join runs, or if
- * all others wait for their sessions.
+ * Waits with a request at a full device until another join that ran at the same time has ended.
+ * `ended` is the number of joins that had ended when this one began. Returns false if no other
+ * join runs, or if all others wait for their sessions.
  */
 static bool
 wait_for_room_on_device(rb_served *s, uint64 ended)
@@ -821,7 +832,7 @@ wait_for_room_on_device(rb_served *s, uint64 ended)
 }
 
 /*
- * Returns true if no join of this process can use the device any more. The status alone does not
+ * Returns true if no request to this worker can use the device any more. The status alone does not
  * show this if the join was stopped or had failed for another reason first.
  */
 static bool
@@ -844,7 +855,10 @@ mark_device_failed(void)
 	rb_service_leave(RB_WORKER_LEAVING);
 }
 
-/* Returns true if the CPU may run the join: no device can, and no result has been sent. */
+/*
+ * Returns true if the worker may run the join of a request on the CPU, because no device can and
+ * nothing has been sent yet.
+ */
 static bool
 is_join_left_to_processor(const rb_served *s, rb_status status)
 {
@@ -852,7 +866,7 @@ is_join_left_to_processor(const rb_served *s, rb_status status)
 		   rb_is_device_failure(status);
 }
 
-/* Notes why the device cannot be used, and selects the CPU. */
+/* Notes why the device cannot be used, and selects the CPU of the worker for the request. */
 static void
 leave_join_to_processor(rb_served *s)
 {
@@ -866,7 +880,10 @@ leave_join_to_processor(rb_served *s)
 	report_note_of_request(s);
 }
 
-/* Runs the work on the device, and repeats it if the device was full. */
+/*
+ * Runs the join or refinement of a request on the device. If the device was full, waits until
+ * another join has ended and runs it again.
+ */
 static rb_status
 run_work_on_device(rb_served *s, rb_status (*once)(rb_served *s, void *arg), void *arg)
 {
@@ -941,7 +958,7 @@ typedef struct rb_rounds
 	uint32 done;
 } rb_rounds;
 
-/* Runs the rounds of a refinement on the device. */
+/* Runs the rounds of refinement of one request in a thread, while another one waits for them. */
 static void *
 run_rounds_thread(void *arg)
 {
@@ -1143,7 +1160,7 @@ release_sides_of_request(rb_served *s)
 	}
 }
 
-/* Publishes the device if it has not failed. */
+/* Publishes the device at the end of a request, if it has not failed. */
 static void
 publish_device_unless_failed(void)
 {
@@ -1187,7 +1204,10 @@ run_request_thread(void *arg)
 
 /* ---- functions called by the main thread ---- */
 
-/* Ends a request for which there is no memory or no thread, with an error. */
+/*
+ * Ends a request that the worker cannot begin to serve, for lack of memory or a thread, with an
+ * error.
+ */
 static void
 refuse_unserved_request(rb_request *request, rb_status status, uint64 need)
 {

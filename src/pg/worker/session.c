@@ -94,8 +94,8 @@ give_up_start_of_worker(rb_service_block *block, uint64 word)
 }
 
 /*
- * Returns true if the worker process is gone. It may have ended without changing its state in
- * shared memory, if something else failed while it exited.
+ * Returns true if the worker process from which a session waits for a reply is gone. It may have
+ * ended without changing its state in shared memory, if something else failed while it exited.
  */
 static bool
 is_worker_process_dead(uint64 word)
@@ -518,7 +518,7 @@ send_request_to_worker(void *arg)
 	return status;
 }
 
-/* Sets the arrays of the message and divides them among lanes. */
+/* Sets the arrays that the session sends with a request and divides them among lanes. */
 static void
 set_message_arrays(rb_remote *r, const rb_bytes *arrays, int n)
 {
@@ -627,7 +627,10 @@ fail_with_worker_gone(rb_remote *r)
 	return rb_fail(r->ctx, RB_GONE, 0, 0, "the background worker has exited");
 }
 
-/* Copies the worker's results to the places where a local join would have stored them. */
+/*
+ * Copies statistics, errors and notes of an ended request to the session's context, as a local
+ * join would have left them.
+ */
 static rb_status
 copy_result_of_worker(rb_remote *r)
 {
@@ -652,7 +655,8 @@ copy_result_of_worker(rb_remote *r)
 }
 
 /*
- * Updates the statistics with a block, because a join that a LIMIT ends early reports nothing else.
+ * Adds the pairs of a block that the session has received to its statistics, because a join that a
+ * LIMIT ends early reports nothing else.
  */
 static void
 note_pairs_of_block(rb_remote *r, size_t n)
@@ -680,7 +684,7 @@ fail_with_bad_reply(rb_remote *r)
 	return rb_fail(r->ctx, RB_BAD_REPLY, 0, 0, NULL);
 }
 
-/* Allocates the arrays of the reply, whose header has arrived. */
+/* Allocates, in the session, the arrays of the worker's reply, whose header has arrived. */
 static rb_status
 allocate_arrays_of_reply(rb_remote *r)
 {
@@ -726,7 +730,10 @@ check_request_end(rb_remote *r, bool ended, bool lost)
 	return lost && rb_acquire(&r->request->ended) == 0 ? fail_with_worker_gone(r) : RB_OK;
 }
 
-/* Returns true if a reply in bytes is missing, is cut, or has groups beyond its members. */
+/*
+ * Returns true if the session has received a reply in bytes that is missing, is cut, or has groups
+ * beyond its members.
+ */
 static bool
 is_reply_in_bytes_bad(const rb_remote *r)
 {

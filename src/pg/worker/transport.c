@@ -107,7 +107,10 @@ rb_side_arrays(const rb_sent_side *sent, const rb_cut *cuts, const rb_set *rows,
 	return n;
 }
 
-/* Returns the number of rows that an aggregate describes. */
+/*
+ * Returns the number of rows that the aggregate in a reply describes, from which the lengths of
+ * its arrays follow.
+ */
 static uint64
 count_rows_of_aggregate(const rb_request_args *asked)
 {
@@ -359,7 +362,8 @@ rb_sent_refining_of(rb_sent_refining *sent, const rb_refining *r)
 }
 
 /*
- * Returns the length of the sizing field's cell starts: its cells and an end, or 0 without a field.
+ * Returns the length of the array of cell starts that is transferred for the sizing field of a
+ * mesh: its cells and an end, or 0 without a field.
  */
 static uint64
 cells_of_sizing_field(const rb_sent_refining *sent)
@@ -368,7 +372,7 @@ cells_of_sizing_field(const rb_sent_refining *sent)
 							 : (uint64) sent->n[0] * (uint64) sent->n[1] * (uint64) sent->n[2] + 1;
 }
 
-/* Lists the arrays that rounds change; they come first. */
+/* Lists the arrays of a transferred mesh that rounds change; they come first and are sent back. */
 static int
 list_refined_arrays(const rb_sent_refining *sent, rb_refining *r, rb_bytes *arrays)
 {

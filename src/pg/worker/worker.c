@@ -138,8 +138,8 @@ stop_all_served_requests(void)
 }
 
 /*
- * Stops and abandons all requests before the segments are detached, whatever the reason for the
- * exit.
+ * Stops and abandons all requests when the worker process exits, whatever the reason, before their
+ * segments are detached.
  */
 static void
 abandon_requests_at_exit(int code, Datum arg)
@@ -275,7 +275,10 @@ report_worker_activity(void)
 
 /* ---- main loop ---- */
 
-/* Passes the limits of the settings for cached sides, in memory and on devices, to the cache. */
+/*
+ * Passes the limits of the settings for cached sides, in memory and on devices, to the worker's
+ * store; called by the main loop.
+ */
 static void
 apply_limits_to_store(void)
 {

@@ -174,8 +174,10 @@ extern bool rb_remote_open(rb_remote **remote, MemoryContext context, rb_context
 /* Callable from any thread. */
 extern rb_status rb_remote_next(rb_remote *remote, int wait_ms, rb_block *block);
 
-/* Return what rb_stream_words and rb_stream_groups return of a stream. */
+/* Returns the words of a remote join's aggregate, as rb_stream_words does for a local stream. */
 extern const uint32_t *rb_remote_words(const rb_remote *remote);
+
+/* Returns the groups of a remote join, as rb_stream_groups does for a local stream. */
 extern bool rb_remote_groups(const rb_remote *remote, rb_groups *groups);
 
 /* Returns why the join was not on the device, or "". Valid after its end. */
