@@ -81,15 +81,17 @@ COMMENT ON TYPE redblue_solid_relation IS
 'Holds the ids of a red and a blue solid that share a point, and their relation: the red solid crosses, touches, is inside, contains or is
 equal to the blue one.';
 
-CREATE TYPE redblue_solid_overlap AS (red_id bigint, blue_id bigint, volume float8, cx float8, cy float8, cz float8);
+CREATE TYPE redblue_solid_overlap AS (red_id bigint, blue_id bigint, volume float8, cx float8, cy float8, cz float8,
+	contact_area float8);
 COMMENT ON TYPE redblue_solid_overlap IS
-'Holds the ids of a red and a blue solid, the volume of what they share, and its centroid (cx, cy, cz), which is null if they share only a
-part of their boundaries.';
+'Holds the ids of a red and a blue solid, the volume of what they share, its centroid (cx, cy, cz), which is null if they share only a part of
+their boundaries, and the area of that part.';
 
-CREATE TYPE redblue_solid_self_overlap AS (id1 bigint, id2 bigint, volume float8, cx float8, cy float8, cz float8);
+CREATE TYPE redblue_solid_self_overlap AS (id1 bigint, id2 bigint, volume float8, cx float8, cy float8, cz float8,
+	contact_area float8);
 COMMENT ON TYPE redblue_solid_self_overlap IS
-'Holds the ids of two solids of one table, the smaller one first, the volume of what they share, and its centroid (cx, cy, cz), which is null
-if they share only a part of their boundaries.';
+'Holds the ids of two solids of one table, the smaller one first, the volume of what they share, its centroid (cx, cy, cz), which is null if
+they share only a part of their boundaries, and the area of that part.';
 
 CREATE TYPE redblue_solid_report AS (id bigint, faces int, closed boolean, oriented boolean, self_intersections bigint, reason text,
 	valid boolean, code int, x float8, y float8, z float8);
@@ -981,17 +983,21 @@ CREATE FUNCTION redblue_solid_overlaps(
 	red_solid name DEFAULT NULL, blue_solid name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
 	on_bad text DEFAULT 'error',
+	contact text DEFAULT 'both',
 	min_volume float8 DEFAULT NULL,
 	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_solid_overlap
 AS 'MODULE_PATHNAME', 'redblue_solid_overlaps'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_solid_overlaps IS
-'Returns the volume and the centroid of what two solids share, for all pairs of solids of two tables or views whose interiors intersect or
-whose boundaries share an area. Solids of the second kind have volume 0 and no centroid. Results are the doubles nearest to the exact
-values for the stored coordinates, in the units of these; the volume is 0 only if the interiors do not intersect, and is Infinity beyond the
-largest double. min_volume: leaves out pairs with a smaller exact volume. Solids, red_solid and blue_solid (as solid), on_bad and errors are
-those of redblue_points_in_solids; and 22023 invalid min_volume.';
+'Returns the volume and the centroid of what two solids share, and the area that their boundaries share (contact_area), for all pairs of
+solids of two tables or views whose interiors intersect or whose boundaries share an area. Solids of the second kind have volume 0 and no
+centroid. Results are the doubles nearest to the exact values for the stored coordinates, in the units of these; the volume is 0 only if the
+interiors do not intersect, contact_area only if the boundaries share no area, and both are Infinity beyond the largest double.
+contact selects the faces that contact_area counts: both; against, where the solids are on different sides of the faces, like two boxes that
+stand side by side; or flush, where they are on the same side. min_volume: leaves out pairs with a smaller exact volume.
+Solids, red_solid and blue_solid (as solid), on_bad and errors are those of redblue_points_in_solids; and 22023 invalid contact or
+min_volume.';
 
 CREATE FUNCTION redblue_solid_overlaps_query(
 	red text, blue text,
@@ -1000,6 +1006,7 @@ CREATE FUNCTION redblue_solid_overlaps_query(
 	red_solid name DEFAULT NULL, blue_solid name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
 	on_bad text DEFAULT 'error',
+	contact text DEFAULT 'both',
 	min_volume float8 DEFAULT NULL,
 	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_solid_overlap
@@ -1017,14 +1024,15 @@ CREATE FUNCTION redblue_solid_self_overlaps(
 	solid name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
 	on_bad text DEFAULT 'error',
+	contact text DEFAULT 'both',
 	min_volume float8 DEFAULT NULL,
 	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_solid_self_overlap
 AS 'MODULE_PATHNAME', 'redblue_solid_self_overlaps'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_solid_self_overlaps IS
-'Returns the volume and the centroid of what two solids of one table or view share, once for each pair of solids whose interiors intersect or
-whose boundaries share an area; id1 is the smaller id. Columns, min_volume, solids, solid, on_bad and errors are those of redblue_solid_overlaps.';
+'Returns what two solids of one table or view share, once for each pair of solids whose interiors intersect or whose boundaries share an
+area; id1 is the smaller id. Columns, contact, min_volume, solids, solid, on_bad and errors are those of redblue_solid_overlaps.';
 
 CREATE FUNCTION redblue_solid_self_overlaps_query(
 	solids text,
@@ -1033,6 +1041,7 @@ CREATE FUNCTION redblue_solid_self_overlaps_query(
 	solid name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
 	on_bad text DEFAULT 'error',
+	contact text DEFAULT 'both',
 	min_volume float8 DEFAULT NULL,
 	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_solid_self_overlap

@@ -52,6 +52,22 @@ SELECT count(*) FROM redblue_solid_self_overlaps('ore', solid => 'ore', min_volu
 SELECT count(*) FROM redblue_solid_self_overlaps('ore', solid => 'ore', min_volume => 'NaN');
 SELECT count(*) FROM redblue_solid_overlaps('ore', 'zones', red_solid => 'ore', blue_solid => 'zone', min_volume => 'Infinity');
 
+-- Areas that the boundaries share: walls side by side, flush faces, or both; 7 has its ends outside
+SELECT a.red_id, a.blue_id, a.volume, a.contact_area AS against, f.contact_area AS flush, b.contact_area AS both FROM redblue_solid_overlaps('ore', 'zones', red_solid => 'ore', blue_solid => 'zone', contact => 'against') a
+	JOIN redblue_solid_overlaps('ore', 'zones', red_solid => 'ore', blue_solid => 'zone', contact => 'flush') f USING (red_id, blue_id) JOIN redblue_solid_overlaps('ore', 'zones', red_solid => 'ore', blue_solid => 'zone') b USING (red_id, blue_id)
+	WHERE b.contact_area > 0 ORDER BY 1, 2;
+SELECT id1, id2, volume, contact_area FROM redblue_solid_self_overlaps('ore', solid => 'ore', contact => 'flush') ORDER BY 1, 2;
+-- The slanted face of two tetrahedra that lie against each other
+SELECT red_id, blue_id, contact_area = sqrt(3::float8) / 2 AS root_of_3 FROM redblue_solid_overlaps_query('SELECT 1 AS body, f.* FROM (VALUES (0, 0, 0, 0, 1, 0, 1, 0, 0), (0, 0, 0, 1, 0, 0, 0, 0, 1), (0, 0, 0, 0, 0, 1, 0, 1, 0), (1, 0, 0, 0, 1, 0, 0, 0, 1)) f (ax, ay, az, bx, by, bz, cx, cy, cz)',
+	'SELECT 2 AS body, f.* FROM (VALUES (1, 0, 0, 0, 1, 0, 0, 0, 1), (1, 0, 0, 0, 1, 0, 1, 1, 1), (0, 1, 0, 0, 0, 1, 1, 1, 1), (0, 0, 1, 1, 0, 0, 1, 1, 1)) f (ax, ay, az, bx, by, bz, cx, cy, cz)', red_solid => 'body', blue_solid => 'body');
+-- An area in the middle of two doubles: 9007199515875289
+SELECT volume, contact_area::bigint FROM redblue_solid_overlaps_query('SELECT 1 AS body, * FROM box(0, 0, 0, 94906267, 94906267, 1)', 'SELECT 1 AS body, * FROM box(0, 0, 1, 94906267, 94906270, 7)', red_solid => 'body', blue_solid => 'body');
+-- Areas beyond the range of doubles
+SELECT volume, contact_area FROM redblue_solid_overlaps_query('SELECT 1 AS body, * FROM box(0, 0, 0, 1e-200, 1e-200, 1)', 'SELECT 1 AS body, * FROM box(-1, -1, 1, 1, 1, 2)', red_solid => 'body', blue_solid => 'body');
+SELECT volume, contact_area FROM redblue_solid_overlaps_query('SELECT 1 AS body, * FROM box(0, 0, 0, 1e200, 1e200, 1)', 'SELECT 1 AS body, * FROM box(-1, -1, 1, 1e200, 1e200, 2)', red_solid => 'body', blue_solid => 'body');
+SELECT count(*) FROM redblue_solid_self_overlaps('ore', solid => 'ore', contact => NULL);
+SELECT count(*) FROM redblue_solid_self_overlaps('ore', solid => 'ore', contact => 'none');
+
 -- A box without a solid, and the solid, share with another solid what the box does: exact volumes add up.
 CREATE FUNCTION star(body int, n int, x float8, y float8, z float8, r float8) RETURNS TABLE (id int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8) LANGUAGE sql IMMUTABLE AS $$
 	WITH p AS (SELECT i, x + floor(r * (0.6 + 0.4 * (i % 3)) * cosd(360.0 * i / n)) / 8 AS px, y + floor(r * (0.6 + 0.4 * (i % 3)) * sind(360.0 * i / n)) / 8 AS py FROM generate_series(0, n - 1) i)

@@ -64,7 +64,7 @@ typedef enum rb_predicate
 	RB_RELATION, /* how two solids are positioned relative to each other */
 	RB_VALIDITY, /* whether the triangles form a valid solid, and if not, why */
 	RB_MEASURES, /* volume, area, centroid and box of a solid */
-	RB_OVERLAP,  /* volume and centroid of what two solids share */
+	RB_OVERLAP,  /* volume, centroid and contact area of what two solids share */
 	/* how a point, line, surface or solid lies relative to a solid */
 	RB_POSITION
 } rb_predicate;
@@ -219,7 +219,7 @@ rb_predicate_has_payload(rb_predicate predicate)
 
 #define RB_VALIDITY_WORDS 37
 #define RB_MEASURES_WORDS 11
-#define RB_OVERLAP_WORDS 4
+#define RB_OVERLAP_WORDS 5
 
 /* Returns the number of eight-byte payload words of a pair in a block. */
 RB_HOST_DEVICE int

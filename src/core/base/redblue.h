@@ -805,6 +805,14 @@ typedef enum rb_result_side
 	RB_OF_BOTH
 } rb_result_side;
 
+/* Faces of two solids that RB_OVERLAP counts as shared where they lie on each other */
+typedef enum rb_contact_faces
+{
+	RB_FACES_BOTH,
+	RB_FACES_AGAINST, /* The solids are on different sides */
+	RB_FACES_FLUSH    /* The solids are on the same side */
+} rb_contact_faces;
+
 /* A join of two sets */
 typedef struct rb_job
 {
@@ -823,6 +831,7 @@ typedef struct rb_job
 	 * rb_block.
 	 */
 	bool within_rows;
+	rb_contact_faces contact; /* RB_OVERLAP */
 	double min_volume; /* RB_OVERLAP: pairs with a smaller volume are left out; >= 0 and finite */
 	/* true to skip rows that are not valid solids instead of failing with RB_BAD_SOLID */
 	bool skip_bad;

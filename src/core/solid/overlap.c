@@ -1,8 +1,9 @@
 /*
  * overlap.c
- *	  Computes volume and centroid of what each pair of solids shares, without building it.
+ *	  Computes what each pair of solids shares, without building it: volume, centroid, and the area of
+ *	  coplanar faces.
  *
- * Both are sums of local terms. With all faces turned outward, all coordinates relative to one
+ * Volume and centroid are sums of local terms. With all faces turned outward, all coordinates relative to one
  * point, a face f = (a, b, c) of either solid, and the part of its edge bc within the other solid,
  *
  *		6 V = sum over f of det(a, b, c) share1
@@ -41,6 +42,7 @@
 #include "core/solid/overlap.h"
 #include "core/base/parallel.h"
 #include "core/join/join.h"
+#include "core/primitive/contact.h"
 #include "core/primitive/ray.h"
 #include "core/set/set.h"
 #include "core/solid/solid.h"
@@ -73,6 +75,7 @@ typedef struct overlap_room
 {
 	rb_exact_env env;
 	rb_overlap_terms terms;
+	RB_VEC(rb_flat_pair) flat; /* Coplanar triangles that share an area that counts */
 	/* For each triangle of the two rows: bit k if side k pierces an odd number of faces */
 	uint8_t *odd[2];
 	uint8_t *inside[2]; /* Bit k if corner k is inside the other solid */
@@ -84,7 +87,7 @@ typedef struct overlaps
 {
 	rb_context *ctx;
 	const rb_row_sink *sink;
-	double min_volume; /* Least volume of a result */
+	const rb_job *job;
 	rb_relations relations;
 	overlap_side side[2];
 	overlap_room *rooms;
@@ -153,24 +156,6 @@ side_of_moved_line(rb_exact_env *env, const double *b, const double *c, const do
 	return sign != 0 ? sign : first_sign_of_cross(b, c, y, x);
 }
 
-/*
- * Returns the side of the edge xy on which p lies in the xy projection. `moved` is 1 if xy is blue,
- * -1 if p is.
- */
-static int
-side_in_moved_projection(rb_exact_env *env, const double *p, const double *x, const double *y,
-						 int moved)
-{
-	const int sign = rb_orient2d_at(env, p[0], p[1], x[0], x[1], y[0], y[1]);
-
-	if (sign != 0)
-		return sign;
-	/* The coefficients are those of (0, 0, 1) x (x - y). */
-	if (x[1] != y[1])
-		return x[1] < y[1] ? moved : -moved;
-	return x[0] == y[0] ? 0 : x[0] > y[0] ? moved : -moved;
-}
-
 /* Returns true if p is before or beyond all corners of triangle t along an axis. */
 static bool
 is_beside(const double *t, const double *p, int a)
@@ -197,9 +182,9 @@ is_corner_inside(const overlap_pair *o, const double *p, int side)
 		if (p[2] > rb_max(t[2], rb_max(t[5], t[8])) || is_beside(t, p, 0) || is_beside(t, p, 1) ||
 			s->fans->sheet[i] == RB_NO_SHEET)
 			continue;
-		turn = side_in_moved_projection(env, p, t, t + 3, moved);
-		if (turn != 0 && side_in_moved_projection(env, p, t + 3, t + 6, moved) == turn &&
-			side_in_moved_projection(env, p, t + 6, t, moved) == turn)
+		turn = rb_side_in_moved_projection(env, 2, p, t, t + 3, moved);
+		if (turn != 0 && rb_side_in_moved_projection(env, 2, p, t + 3, t + 6, moved) == turn &&
+			rb_side_in_moved_projection(env, 2, p, t + 6, t, moved) == turn)
 			inside ^= side_of_moved_plane(env, t, p, -moved) == -turn;
 	}
 	return inside;
@@ -410,8 +395,10 @@ measure_overlap(overlaps *w, overlap_room *room, size_t g, rb_overlap *overlap, 
 	for (int side = 0; side < 2; side++)
 		RB_TRY(add_inner_corners(&o, side));
 	RB_TRY(rb_overlap_sum(w->ctx, &room->terms, overlap));
-	return rb_overlap_reaches(w->ctx, &room->terms, overlap->volume, w->min_volume, reaches);
+	return rb_overlap_reaches(w->ctx, &room->terms, overlap->volume, w->job->min_volume, reaches);
 }
+
+/* ---- areas in common ---- */
 
 /* Returns true if the boundaries of the rows of a group share an area. */
 static bool
@@ -421,6 +408,43 @@ shares_area(const rb_relations *r, size_t g)
 		if (RB_PAYLOAD_DIMENSION(rb_pair_payload(r->notes.at[i])) == 2)
 			return true;
 	return false;
+}
+
+/* Returns true if both solids are on the same side of two coplanar triangles. */
+static bool
+are_faces_flush(const overlaps *w, rb_exact_env *env, uint32_t r, uint32_t b)
+{
+	const double *red = triangle_of_side(&w->side[0], r), *blue = triangle_of_side(&w->side[1], b);
+	const int axis = rb_projection_axis(env, red, red + 3, red + 6);
+	const bool same =
+		rb_turn(env, axis, red, red + 3, red + 6) == rb_turn(env, axis, blue, blue + 3, blue + 6);
+
+	return same == (rb_points_inward(w->side[0].fans, r) == rb_points_inward(w->side[1].fans, b));
+}
+
+/* Computes the area that the boundaries of the rows of a group share. */
+static rb_status
+measure_contact(overlaps *w, overlap_room *room, size_t g, double *area)
+{
+	const rb_relations *r = &w->relations;
+
+	rb_vec_clear(&room->flat);
+	for (size_t i = r->group[g]; i < r->group[g + 1]; i++)
+	{
+		const rb_pair p = r->notes.at[i];
+
+		if (rb_stop_due(w->ctx, i, CHECK_INTERVAL))
+			return RB_STOPPED;
+		if (RB_PAYLOAD_DIMENSION(rb_pair_payload(p)) != 2 ||
+			(w->job->contact != RB_FACES_BOTH &&
+			 are_faces_flush(w, &room->env, rb_pair_red(p), p.blue) !=
+				 (w->job->contact == RB_FACES_FLUSH)))
+			continue;
+		RB_TRY(rb_vec_append(w->ctx, &room->flat,
+							 ((rb_flat_pair){triangle_of_side(&w->side[0], rb_pair_red(p)),
+											 triangle_of_side(&w->side[1], p.blue)})));
+	}
+	return rb_contact_area(w->ctx, &room->env, room->flat.at, room->flat.n, area);
 }
 
 /* Measures a range of groups. */
@@ -437,17 +461,20 @@ measure_overlaps_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	for (uint64_t g = from; g < to && status == RB_OK; g++)
 	{
 		const rb_pair p = r->notes.at[r->group[g]];
-		rb_overlap o = {0, {NAN, NAN, NAN}};
+		overlap_room *room = &w->rooms[rb_thread_number(me)];
+		rb_overlap o = {0, {NAN, NAN, NAN}, 0};
 		bool reaches = true;
 
 		if (rb_should_stop(w->ctx))
 			status = RB_STOPPED;
 		else if (r->found[g] & RB_IN_BOTH)
-			status = measure_overlap(w, &w->rooms[rb_thread_number(me)], g, &o, &reaches);
+			status = measure_overlap(w, room, g, &o, &reaches);
 		else
-			reaches = w->min_volume == 0 && shares_area(r, g);
+			reaches = w->job->min_volume == 0 && shares_area(r, g);
 		if (!reaches)
 			continue;
+		if (status == RB_OK)
+			status = measure_contact(w, room, g, &o.contact_area);
 		rows[n] =
 			(rb_pair){rb_row_of(w->side[0].set, rb_pair_red(p)), rb_row_of(w->side[1].set, p.blue)};
 		memcpy(payload + RB_OVERLAP_WORDS * n++, &o, sizeof o);
@@ -549,6 +576,7 @@ measure_all_overlaps(overlaps *w, rb_thread *team)
 		overlap_room *room = &w->rooms[i];
 
 		rb_vec_free(w->ctx->memory, &room->terms.terms);
+		rb_vec_free(w->ctx->memory, &room->flat);
 		for (int side = 0; side < 2; side++)
 		{
 			RB_FREE(w->ctx->memory, room->odd[side]);
@@ -603,7 +631,7 @@ rb_status
 rb_compose_overlaps(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 					const rb_row_sink *sink)
 {
-	overlaps w = {.ctx = ctx, .sink = sink, .min_volume = job->min_volume};
+	overlaps w = {.ctx = ctx, .sink = sink, .job = job};
 	rb_status status;
 	RB_FREE_AT_END(ctx->memory, &w.rooms, &w.side[0].start, &w.side[0].box, &w.side[0].order,
 				   &w.side[0].enter, &w.side[0].from, &w.side[1].start, &w.side[1].box,
@@ -633,6 +661,6 @@ rb_overlap_measure(rb_context *ctx, const rb_set *red, const rb_set *blue, rb_ov
 	const rb_job job = {.red = red, .blue = blue, .predicate = RB_OVERLAP};
 	const rb_row_sink sink = {.put = put_overlap, .user = overlap};
 
-	*overlap = (rb_overlap){0, {NAN, NAN, NAN}};
+	*overlap = (rb_overlap){0, {NAN, NAN, NAN}, 0};
 	return rb_compose_overlaps(ctx, &rb_backend_cpu, &job, &sink);
 }

@@ -610,6 +610,8 @@ typedef struct rb_overlap
 {
 	double volume;      /* 2^-1074 instead of 0 if the interiors meet; 0 if they do not */
 	double centroid[3]; /* NaN if the volume is 0 */
+	/* Area that the boundaries share and the job asks for; 2^-1074 instead of 0 if there is one */
+	double contact_area;
 } rb_overlap;
 
 /*

@@ -71,9 +71,9 @@ static const rb_row_shape shapes[] = {
 							 RB_VALUE_HIGH_Z}},
 	[RB_RESULT_OVERLAPS] = {RB_ROWS_STREAM,
 							2 + RB_OVERLAP_WORDS,
-							6,
+							7,
 							{RB_VALUE_RED, RB_VALUE_BLUE, RB_VALUE_SHARED, RB_VALUE_SHARED_X,
-							 RB_VALUE_SHARED_Y, RB_VALUE_SHARED_Z},
+							 RB_VALUE_SHARED_Y, RB_VALUE_SHARED_Z, RB_VALUE_SHARED_CONTACT},
 							true},
 	[RB_RESULT_SIDES] = {RB_ROWS_STREAM, 3, 3, {RB_VALUE_RED, RB_VALUE_BLUE, RB_VALUE_SIDE}, true},
 	[RB_RESULT_COUNTS] = {RB_ROWS_BLOCKS, 2, 2, {RB_VALUE_RED, RB_VALUE_BLUE}},
@@ -139,6 +139,7 @@ static const Oid value_types[] = {
 	[RB_VALUE_SHARED_X] = FLOAT8OID,
 	[RB_VALUE_SHARED_Y] = FLOAT8OID,
 	[RB_VALUE_SHARED_Z] = FLOAT8OID,
+	[RB_VALUE_SHARED_CONTACT] = FLOAT8OID,
 	[RB_VALUE_INT8] = INT8OID,
 	[RB_VALUE_INT4] = INT4OID,
 	[RB_VALUE_FLOAT8] = FLOAT8OID,
@@ -261,7 +262,7 @@ rb_value_build(const rb_block *block, rb_value value, size_t i, bool *null)
 		return text_of_point_side(block->payload[i]);
 	if (value == RB_VALUE_RELATION)
 		return name_of_solids_relation(block->payload[i]);
-	if (value >= RB_VALUE_SHARED && value <= RB_VALUE_SHARED_Z)
+	if (value >= RB_VALUE_SHARED && value <= RB_VALUE_SHARED_CONTACT)
 	{
 		const Datum shared = (Datum) block->payload[i * block->words + (value - RB_VALUE_SHARED)];
 

@@ -27,7 +27,7 @@ typedef enum rb_result
 	RB_RESULT_RELATIONS, /* red_id, blue_id, relation */
 	RB_RESULT_SOLIDS,    /* id, faces, closed, oriented, self_intersections, reason */
 	RB_RESULT_MEASURES,  /* id, volume, area, cx, cy, cz, lx, ly, lz, hx, hy, hz */
-	RB_RESULT_OVERLAPS,  /* red_id, blue_id, volume, cx, cy, cz */
+	RB_RESULT_OVERLAPS,  /* red_id, blue_id, volume, cx, cy, cz, contact_area */
 	RB_RESULT_COUNT,     /* Number of pairs, not a set */
 	RB_RESULT_COUNTS,    /* red_id, its number of pairs; only in a plan, like the next two */
 	RB_RESULT_HITS,      /* red_id */
@@ -160,10 +160,11 @@ typedef enum rb_value
 	RB_VALUE_HIGH_X,
 	RB_VALUE_HIGH_Y,
 	RB_VALUE_HIGH_Z,
-	RB_VALUE_SHARED, /* Fields of rb_overlap; NULL if not a number, up to Z */
+	RB_VALUE_SHARED, /* Fields of rb_overlap; NULL if not a number, up to the contact area */
 	RB_VALUE_SHARED_X,
 	RB_VALUE_SHARED_Y,
 	RB_VALUE_SHARED_Z,
+	RB_VALUE_SHARED_CONTACT,
 	RB_VALUE_INT8,
 	RB_VALUE_INT4,
 	RB_VALUE_FLOAT8,
@@ -245,10 +246,11 @@ typedef struct rb_call_args
 	rb_source source[2]; /* Source of each side */
 	/* For rb_join_has_distance and rb_join_is_nearest; infinite if not given */
 	double distance;
-	uint32 nearest;    /* Number of neighbors, for rb_join_is_nearest */
-	double min_volume; /* Least volume of an overlap that is returned */
-	bool skip_bad;     /* True if invalid solids are skipped instead of raising an error */
-	rb_box tile;       /* For rb_join_has_tile; dims is 0 if not given */
+	uint32 nearest;           /* Number of neighbors, for rb_join_is_nearest */
+	rb_contact_faces contact; /* Faces that count as contact of an overlap */
+	double min_volume;        /* Least volume of an overlap that is returned */
+	bool skip_bad;            /* True if invalid solids are skipped instead of raising an error */
+	rb_box tile;              /* For rb_join_has_tile; dims is 0 if not given */
 } rb_call_args;
 
 /* ---- placement.c: where a join or a mesh refinement runs ---- */

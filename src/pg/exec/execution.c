@@ -413,6 +413,7 @@ rb_run_job(const rb_join_run *run)
 	job.within_rows = rb_join_is_within_rows(run->join);
 	job.distance = run->call.distance;
 	job.nearest = run->call.nearest;
+	job.contact = run->call.contact;
 	job.min_volume = run->call.min_volume;
 	job.skip_bad = run->call.skip_bad;
 	job.by_object = run->call.source[0].object_name != NULL;

@@ -35,8 +35,8 @@ list_join_arguments(const rb_join *join)
 			return "* *_id *_geom *_solid face_tolerance on_bad tile_low tile_high";
 		case RB_OVERLAP:
 			return rb_join_sides(join) == 1
-					   ? "* *_id *_geom solid face_tolerance on_bad min_volume tile_low tile_high"
-					   : "* *_id *_geom *_solid face_tolerance on_bad min_volume tile_low tile_high";
+					   ? "* *_id *_geom solid face_tolerance on_bad contact min_volume tile_low tile_high"
+					   : "* *_id *_geom *_solid face_tolerance on_bad contact min_volume tile_low tile_high";
 		case RB_VALIDITY:
 			return "* *_id *_geom solid face_tolerance";
 		case RB_MEASURES:
@@ -119,6 +119,26 @@ read_neighbors_argument(const rb_join *join, const rb_arguments *a)
 			 errdetail("The number of neighbors to return for each row of %s must be 1 or more.",
 					   join->side[0])));
 	return (uint32) k;
+}
+
+/* Reads which faces count as contact of an overlap. */
+static rb_contact_faces
+read_contact_argument(const rb_join *join, const rb_arguments *a)
+{
+	static const char *const names[] = {
+		[RB_FACES_BOTH] = "both", [RB_FACES_AGAINST] = "against", [RB_FACES_FLUSH] = "flush"};
+	const char *value;
+
+	if (join->predicate != RB_OVERLAP || rb_argument(a, "contact")->isnull)
+		return RB_FACES_BOTH;
+	value = TextDatumGetCString(rb_argument(a, "contact")->value);
+	for (size_t i = 0; i < lengthof(names); i++)
+		if (strcmp(value, names[i]) == 0)
+			return (rb_contact_faces) i;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: invalid value for argument \"contact\": \"%s\"", join->function, value),
+			 errhint("Available values: both, against, flush.")));
 }
 
 /* Reads the least volume of an overlap: 0 if there is none. */
@@ -220,6 +240,7 @@ rb_call_args_read(const rb_join *join, Oid function, const NullableDatum *args, 
 	call->distance = read_distance_argument(join, &a);
 	call->nearest = read_neighbors_argument(join, &a);
 	call->skip_bad = rb_argument_choice(&a, "on_bad", "error", "skip");
+	call->contact = read_contact_argument(join, &a);
 	call->min_volume = read_min_volume_argument(join, &a);
 	read_tile_argument(join, &a, &call->tile);
 	for (int i = 0; i < rb_join_sides(join); i++)

@@ -303,10 +303,13 @@ put_rows(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 	return t->answer;
 }
 
+static rb_contact_faces counted_faces; /* Faces that count in `ask` */
+
 static rb_status
 ask(const side *red, const side *blue, table *t)
 {
-	const rb_job job = {.red = &red->set, .blue = &blue->set, .predicate = RB_OVERLAP};
+	const rb_job job = {
+		.red = &red->set, .blue = &blue->set, .predicate = RB_OVERLAP, .contact = counted_faces};
 	const rb_row_sink sink = {.put = put_rows, .user = t};
 
 	memset(t->count, 0, sizeof t->count);
@@ -354,6 +357,114 @@ static bool
 is_same(const rb_overlap *a, const rb_overlap *b)
 {
 	return memcmp(a, b, sizeof *a) == 0;
+}
+
+/* ---- reference: areas in common ---- */
+
+#define AREA_BITS 8192 /* Precision of a sum of roots */
+
+/* Returns true if d is the double nearest to a sum of roots. */
+static bool
+is_nearest_area(double d, const mpf_t area)
+{
+	mpq_t x;
+	bool nearest;
+
+	mpq_init(x);
+	mpq_set_f(x, area);
+	nearest = is_nearest(d, x) || (d == 0x1p-1074 && mpq_get_d(x) <= d && mpq_sgn(x) > 0);
+	mpq_clear(x);
+	return nearest;
+}
+
+/* Adds the area of a face. */
+static void
+add_area_of_face(mpf_t area, const face *f)
+{
+	mpq_t sum[3], x, y;
+	mpf_t square, root;
+
+	mpq_inits(sum[0], sum[1], sum[2], x, y, NULL);
+	mpf_init2(square, AREA_BITS);
+	mpf_init2(root, AREA_BITS);
+	for (int k = 0; k < f->n; k++)
+		for (int a = 0; a < 3; a++)
+		{
+			const int u = (a + 1) % 3, v = (a + 2) % 3, next_corner = (k + 1) % f->n;
+
+			mpq_mul(x, f->corner[k].at[u], f->corner[next_corner].at[v]);
+			mpq_mul(y, f->corner[k].at[v], f->corner[next_corner].at[u]);
+			mpq_sub(x, x, y);
+			mpq_add(sum[a], sum[a], x);
+		}
+	mpq_set_ui(y, 0, 1);
+	for (int a = 0; a < 3; a++)
+	{
+		mpq_mul(x, sum[a], sum[a]);
+		mpq_add(y, y, x);
+	}
+	/* Roots of the numerator and the denominator are exact if these are squares. */
+	mpf_set_z(square, mpq_numref(y));
+	mpf_sqrt(root, square);
+	mpf_set_z(square, mpq_denref(y));
+	mpf_sqrt(square, square);
+	mpf_div(root, root, square);
+	mpf_div_2exp(root, root, 1);
+	mpf_add(area, area, root);
+	mpq_clears(sum[0], sum[1], sum[2], x, y, NULL);
+	mpf_clears(square, root, NULL);
+}
+
+/* Adds the areas that two outward tetrahedra share: [0] where they are on different sides, [1] on the same side. */
+static void
+add_common_areas(mpf_t area[2], const double *red, const double *blue)
+{
+	for (int i = 0; i < 4; i++)
+		for (int k = 0; k < 4; k++)
+		{
+			const double *f = red + 9 * i, *g = blue + 9 * k;
+			bool flat = true, above = false;
+
+			for (int c = 0; c < 3; c++)
+				flat = flat && rb_orient3d(g, g + 3, g + 6, f + 3 * c) == 0;
+			if (!flat)
+				continue;
+			for (int c = 0; c < 12; c++)
+				above = above || rb_orient3d(g, g + 3, g + 6, red + 3 * c) > 0;
+			current.n = 1;
+			current.of[0].n = 3;
+			for (int c = 0; c < 9; c++)
+				mpq_set_d(current.of[0].corner[c / 3].at[c % 3], f[c]);
+			for (int other = 0; other < 4; other++)
+				if (other != k)
+					clip(blue + 9 * other);
+			if (current.n > 0)
+				add_area_of_face(area[!above], &current.of[0]);
+		}
+}
+
+/* Compares the area that two tetrahedra share, with faces that count, with the reference. */
+static void
+compare_areas(const double *red, const double *blue, const rb_overlap *o, int count,
+			  rb_contact_faces contact)
+{
+	mpf_t area[2];
+
+	mpf_init2(area[0], AREA_BITS);
+	mpf_init2(area[1], AREA_BITS);
+	add_common_areas(area, red, blue);
+	if (count == 0)
+		CHECK(mpf_sgn(area[0]) == 0 && mpf_sgn(area[1]) == 0, "no result");
+	else
+	{
+		if (contact == RB_FACES_BOTH)
+			mpf_add(area[0], area[0], area[1]);
+		CHECK(mpf_sgn(area[contact == RB_FACES_FLUSH]) == 0
+				  ? o->contact_area == 0
+				  : is_nearest_area(o->contact_area, area[contact == RB_FACES_FLUSH]),
+			  "area %a, not %a", o->contact_area, mpf_get_d(area[contact == RB_FACES_FLUSH]));
+	}
+	mpf_clears(area[0], area[1], NULL);
 }
 
 /* Compares the overlap of two tetrahedra with the reference. Returns true if the interiors meet. */
@@ -442,6 +553,7 @@ tetrahedra(void)
 		make_side(&red);
 		make_side(&blue);
 		ctx.threads = 1 + check_below(3);
+		counted_faces = (rb_contact_faces) check_below(3);
 		CHECK(ask(&red, &blue, &t) == RB_OK, "%s", ctx.error.text);
 		ctx.threads = 1 + check_below(7);
 		CHECK(ask(&blue, &red, &swapped) == RB_OK, "%s", ctx.error.text);
@@ -451,6 +563,8 @@ tetrahedra(void)
 				const bool met = compare_with_reference(red.outward[r], blue.outward[b],
 														&t.overlap[r][b], t.count[r][b]);
 
+				compare_areas(red.outward[r], blue.outward[b], &t.overlap[r][b], t.count[r][b],
+							  counted_faces);
 				CHECK(t.count[r][b] == swapped.count[b][r] &&
 						  (t.count[r][b] == 0 || is_same(&t.overlap[r][b], &swapped.overlap[b][r])),
 					  "swapped");
@@ -460,6 +574,7 @@ tetrahedra(void)
 			}
 	}
 	ctx.threads = 1;
+	counted_faces = RB_FACES_BOTH;
 	CHECK(meet > 20 * rounds && touch > rounds && apart > 20 * rounds,
 		  "%ld pairs meet, %ld touch, %ld do not", meet, touch, apart);
 }
@@ -611,6 +726,73 @@ share_cells(const cells *red, const cells *blue, double *volume, double moment[3
 	}
 }
 
+/* Sums the areas in common on the lattice, of the faces across each axis that count. */
+static void
+share_cell_faces(const cells *red, const cells *blue, rb_contact_faces contact, double area[3])
+{
+	area[0] = area[1] = area[2] = 0;
+	for (int i = 0; i < 27 * 6 * 27 * 2; i++)
+	{
+		const int r[3] = {i / 324 / 9, i / 324 / 3 % 3, i / 324 % 3};
+		const int b[3] = {i % 54 / 2 / 9, i % 54 / 2 / 3 % 3, i % 54 / 2 % 3};
+		const int face = i / 54 % 6, axis = face / 2, up = face % 2, blue_up = i % 2;
+		int next_red[3], next_blue[3], size = 1;
+
+		memcpy(next_red, r, sizeof r);
+		memcpy(next_blue, b, sizeof b);
+		next_red[axis] += up ? 1 : -1;
+		next_blue[axis] += blue_up ? 1 : -1;
+		if (!is_cell(red, r) || is_cell(red, next_red) || !is_cell(blue, b) ||
+			is_cell(blue, next_blue) ||
+			red->from[axis] + 2 * (r[axis] + up) != blue->from[axis] + 2 * (b[axis] + blue_up) ||
+			(contact == RB_FACES_AGAINST && up == blue_up) ||
+			(contact == RB_FACES_FLUSH && up != blue_up))
+			continue;
+		for (int a = 0; a < 3; a++)
+		{
+			const int x = red->from[a] + 2 * r[a], y = blue->from[a] + 2 * b[a];
+
+			if (a != axis)
+				size *= abs(x - y) < 2 ? 2 - abs(x - y) : 0;
+		}
+		area[axis] += size;
+	}
+}
+
+/* Compares the area that two bodies of cells share. */
+static void
+compare_areas_of_cells(const cells *red, const cells *blue, const affine *m, const rb_overlap *o,
+					   int count, rb_contact_faces contact)
+{
+	double area[3];
+	mpf_t sum, root;
+
+	share_cell_faces(red, blue, contact, area);
+	mpf_init2(sum, AREA_BITS);
+	mpf_init2(root, AREA_BITS);
+	for (int a = 0; a < 3; a++)
+	{
+		double square = 0;
+
+		for (int i = 0; i < 3; i++)
+		{
+			const int j = (i + 1) % 3, k = (i + 2) % 3, u = (a + 1) % 3, v = (a + 2) % 3;
+			const double n = m->to[j][u] * m->to[k][v] - m->to[k][u] * m->to[j][v];
+
+			square += n * n;
+		}
+		mpf_set_d(root, area[a] * area[a] * square);
+		mpf_sqrt(root, root);
+		mpf_add(sum, sum, root);
+	}
+	if (count == 0)
+		CHECK(mpf_sgn(sum) == 0, "no result");
+	else
+		CHECK(mpf_sgn(sum) == 0 ? o->contact_area == 0 : is_nearest_area(o->contact_area, sum),
+			  "area %a, not %a", o->contact_area, mpf_get_d(sum));
+	mpf_clears(sum, root, NULL);
+}
+
 /* Compares bodies of cells, with common faces, edges of four faces and cavities. */
 static void
 bodies_of_cells(void)
@@ -625,12 +807,16 @@ bodies_of_cells(void)
 	{
 		affine m;
 
+		counted_faces = (rb_contact_faces) check_below(3);
 		choose_map(&m);
 		make_cell_side(&red, &m);
 		make_cell_side(&blue, &m);
 		ctx.threads = 1 + check_below(3);
 		{
-			const rb_job job = {.red = &red.set, .blue = &blue.set, .predicate = RB_OVERLAP};
+			const rb_job job = {.red = &red.set,
+								.blue = &blue.set,
+								.predicate = RB_OVERLAP,
+								.contact = counted_faces};
 			const rb_row_sink sink = {.put = put_rows, .user = &t};
 
 			memset(t.count, 0, sizeof t.count);
@@ -644,6 +830,8 @@ bodies_of_cells(void)
 				double volume, moment[3];
 				mpq_t x, y;
 
+				compare_areas_of_cells(&red.of[r], &blue.of[b], &m, o, t.count[r][b],
+									   counted_faces);
 				share_cells(&red.of[r], &blue.of[b], &volume, moment);
 				if (volume == 0)
 				{
@@ -671,6 +859,7 @@ bodies_of_cells(void)
 			}
 	}
 	ctx.threads = 1;
+	counted_faces = RB_FACES_BOTH;
 	CHECK(meet > rounds, "%ld pairs meet", meet);
 }
 
