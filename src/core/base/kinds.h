@@ -19,7 +19,8 @@
 	X(RB_SEGMENT2, 2, 2)  /* a b, in the plane */                   \
 	X(RB_BOX3, 2, 3)      /* low, high; low <= high on each axis */ \
 	X(RB_BOX2, 2, 2)                                                \
-	X(RB_POINT3, 1, 3) /* not joined itself: converted to a ray */
+	X(RB_POINT3, 1, 3)  /* not joined itself: converted to a ray */ \
+	X(RB_CUBOID3, 2, 3) /* center, size >= 0; not joined itself: converted to its box */
 
 #define RB_KIND_NAME(kind, points, dims) kind,
 typedef enum rb_kind
@@ -65,6 +66,7 @@ typedef enum rb_predicate
 	RB_VALIDITY, /* whether the triangles form a valid solid, and if not, why */
 	RB_MEASURES, /* volume, area, centroid and box of a solid */
 	RB_OVERLAP,  /* volume, centroid and contact area of what two solids share */
+	RB_CUBOID,   /* volume and fraction of a block that is inside a solid */
 	/* how a point, line, surface or solid lies relative to a solid */
 	RB_POSITION
 } rb_predicate;
@@ -140,6 +142,8 @@ enum
 	X(RB_VALIDITY, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_solids)    \
 	X(RB_MEASURES, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_measures)  \
 	X(RB_OVERLAP, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_overlaps)   \
+	X(RB_CUBOID, RB_BOX3, RB_TRIANGLE3, rb_compose_cuboids)          \
+	X(RB_CUBOID, RB_CUBOID3, RB_TRIANGLE3, rb_compose_cuboids)       \
 	X(RB_POSITION, RB_POINT3, RB_TRIANGLE3, rb_compose_positions)    \
 	X(RB_POSITION, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_positions)  \
 	X(RB_POSITION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_positions)
@@ -220,6 +224,7 @@ rb_predicate_has_payload(rb_predicate predicate)
 #define RB_VALIDITY_WORDS 37
 #define RB_MEASURES_WORDS 11
 #define RB_OVERLAP_WORDS 5
+#define RB_CUBOID_WORDS 2
 
 /* Returns the number of eight-byte payload words of a pair in a block. */
 RB_HOST_DEVICE int
@@ -237,6 +242,8 @@ rb_payload_words(rb_predicate predicate)
 			return RB_MEASURES_WORDS;
 		case RB_OVERLAP: /* words of rb_overlap */
 			return RB_OVERLAP_WORDS;
+		case RB_CUBOID: /* words of rb_cuboid_share */
+			return RB_CUBOID_WORDS;
 		default:
 			return 1;
 	}

@@ -812,6 +812,17 @@ typedef enum rb_contact_faces
 	RB_FACES_AGAINST, /* The solids are on different sides */
 	RB_FACES_FLUSH    /* The solids are on the same side */
 } rb_contact_faces;
+/*
+ * The axes of a block model. A point p has the local coordinates R (p - origin), where R has the rows
+ * rotation[0..2], rotation[3..5] and rotation[6..8]: exactly these doubles, whether or not R is
+ * exactly orthogonal.
+ */
+typedef struct rb_model_frame
+{
+	bool rotated; /* False if local coordinates are those of the point; the rest is not set then */
+	double rotation[9];
+	double origin[3];
+} rb_model_frame;
 
 /* A join of two sets */
 typedef struct rb_job
@@ -824,7 +835,8 @@ typedef struct rb_job
 	rb_predicate predicate;
 	/* RB_WITHIN: >= 0 and finite; RB_NEAREST: maximum distance, may be infinite */
 	double distance;
-	uint32_t nearest; /* RB_NEAREST: maximum number of neighbors of a red row; > 0 */
+	uint32_t nearest;     /* RB_NEAREST: maximum number of neighbors of a red row; > 0 */
+	rb_model_frame frame; /* RB_CUBOID: the axes of red */
 	/*
 	 * True to join the parts of each row with each other instead of rows with rows. A self join
 	 * with RB_PAIRS or RB_COUNT. The pairs are pairs of parts, counted from 1 in their row; see

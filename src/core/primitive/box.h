@@ -26,6 +26,23 @@ rb_points_box(const double *p, int n, int dims, double lo[3], double hi[3])
 }
 
 /*
+ * Computes the box of a cuboid from its center and size. Its exact ends are sums of two doubles; each
+ * end is moved outward by an ulp or two.
+ */
+static inline void
+rb_cuboid_box(const double *cuboid, double lo[3], double hi[3])
+{
+	for (int a = 0; a < 3; a++)
+	{
+		const double half = cuboid[3 + a] / 2, low = cuboid[a] - half, high = cuboid[a] + half;
+		const double step = DBL_EPSILON * (fabs(cuboid[a]) + half) + DBL_MIN * DBL_EPSILON;
+
+		lo[a] = low - step < -DBL_MAX ? -DBL_MAX : low - step;
+		hi[a] = high + step > DBL_MAX ? DBL_MAX : high + step;
+	}
+}
+
+/*
  * Computes the closed box of object i of that kind. Uses a loop of fixed length for each shape, and
  * if statements because nvcc compiles a switch over kinds to code that spills registers.
  */
@@ -42,6 +59,11 @@ rb_kind_box(rb_kind kind, const double *coords, uint32_t i, double lo[3], double
 		rb_points_box(coords + (size_t) i * 6, 2, 3, lo, hi);
 	else
 		rb_points_box(coords + (size_t) i * 4, 2, 2, lo, hi);
+#ifndef __CUDA_ARCH__
+	/* No device joins cuboids. */
+	if (kind == RB_CUBOID3)
+		rb_cuboid_box(coords + (size_t) i * 6, lo, hi);
+#endif
 }
 
 /* Returns true if two closed boxes overlap; false if one is empty. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "is_nearest.h"
 #include "core/exact/orient.h"
 
 #include <gmp.h>
@@ -215,34 +216,6 @@ add_faces_inside(mpq_t volume, mpq_t moment[3], const double *of, const double *
 }
 
 /* ---- comparison ---- */
-
-/* Returns true if d is the double nearest to x, whose midpoints with its neighbors are finite. */
-static bool
-is_nearest(double d, const mpq_t x)
-{
-	mpq_t m, y;
-	uint64_t bits;
-	bool even, good = true;
-
-	mpq_init(m);
-	mpq_init(y);
-	memcpy(&bits, &d, sizeof bits);
-	even = bits % 2 == 0;
-	for (int way = -1; way <= 1; way += 2)
-	{
-		int order;
-
-		mpq_set_d(m, d);
-		mpq_set_d(y, nextafter(d, way * HUGE_VAL));
-		mpq_add(m, m, y);
-		mpq_div_2exp(m, m, 1);
-		order = way * mpq_cmp(m, x);
-		good = good && (order > 0 || (order == 0 && even));
-	}
-	mpq_clear(m);
-	mpq_clear(y);
-	return good;
-}
 
 /* Makes an outward tetrahedron of lattice points, moved and scaled. Returns false if it is flat. */
 static bool

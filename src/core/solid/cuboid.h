@@ -1,0 +1,178 @@
+/*
+ * cuboid.h
+ *	  Declares how much of a cuboid is inside a solid, grouped by the file that defines it.
+ *
+ *		cuboids, columns, triangles that meet a cuboid, sides of corners		cuboid.c
+ *		triangle, cuboid -> polygon -> sums -> rounded results				cuboid_clip.c
+ *		exact signs; results too close to the middle of two doubles			cuboid_exact.c
+ *
+ * A cuboid is a block of a block model: a box in the axes of that model (rb_model_frame), which are called
+ * local.
+ */
+#ifndef RB_SOLID_CUBOID_H
+#define RB_SOLID_CUBOID_H
+
+#include "core/base/base.h"
+#include "core/exact/bounded.h"
+#include "core/exact/orient.h"
+#include "core/solid/solid.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+/* The triangles of solids in local coordinates */
+typedef struct rb_cuboid_space
+{
+	const rb_model_frame *frame;
+	const double *coords;    /* Nine of each triangle, not rotated */
+	rb_double_double *local; /* Nine of each triangle, or NULL if the frame is not rotated */
+	double *error;           /* Bound on the errors of each triangle's local coordinates */
+} rb_cuboid_space;
+
+/*
+ * Planes of a cuboid have the number 2 axis + side, where the side is 0 for the low and 1 for the
+ * high one.
+ */
+#define RB_CUBOID_PLANE(axis, side) (2 * (axis) + (side))
+
+typedef struct rb_cuboid
+{
+	const rb_cuboid_space *space;
+	const double *box;   /* Low and high corner, or center and size */
+	bool centered;       /* True if it is given by center and size */
+	rb_bounded bound[6]; /* Coordinate of each plane */
+	rb_bounded size[3];
+	bool exact; /* True if corners of the cuboid and of triangles are doubles */
+} rb_cuboid;
+
+/* Returns local coordinate a of a corner of a triangle. */
+static inline rb_bounded
+rb_cuboid_corner(const rb_cuboid_space *s, uint32_t triangle, int corner, int a)
+{
+	const size_t i = 9 * (size_t) triangle + 3 * (size_t) corner + (size_t) a;
+
+	return s->local == NULL ? rb_bounded_of(s->coords[i])
+							: (rb_bounded){s->local[i], s->error[triangle]};
+}
+
+/* ---- cuboid_clip.c ---- */
+
+/*
+ * Prepares a cuboid. Returns false if it has no volume.
+ */
+extern bool rb_cuboid_open(rb_cuboid *b, const rb_cuboid_space *space, const double *box,
+						   bool centered);
+
+typedef enum rb_cuboid_point_kind
+{
+	RB_CUBOID_CORNER, /* Corner of the triangle */
+	RB_CUBOID_EDGE,   /* Point where an edge of the triangle meets a plane of the cuboid */
+	RB_CUBOID_LINE    /* Point where the plane of the triangle meets two planes of the cuboid */
+} rb_cuboid_point_kind;
+
+/* A corner of a triangle's part in a cuboid */
+typedef struct rb_cuboid_point
+{
+	uint8_t kind;  /* Value of rb_cuboid_point_kind */
+	uint8_t of;    /* Corner, or edge from that corner to the next one */
+	uint8_t fixed; /* Bits of the planes that define it */
+	uint8_t on;    /* Bits of all planes on which it lies */
+} rb_cuboid_point;
+
+#define RB_CUBOID_POINTS 12
+
+/* A triangle's part in a cuboid: a convex polygon, in the order of the triangle's corners */
+typedef struct rb_cuboid_polygon
+{
+	uint32_t triangle;
+	int outward; /* 1 if its local normal points out of the solid, else -1 */
+	int n;
+	rb_cuboid_point at[RB_CUBOID_POINTS];
+} rb_cuboid_polygon;
+
+/* The sum of the terms of a cuboid and a solid, six times the volume */
+typedef struct rb_cuboid_sum
+{
+	rb_bounded sum;
+	double terms;
+	bool meets; /* True if a triangle meets the interior of the cuboid */
+} rb_cuboid_sum;
+
+/*
+ * Clips triangle p->triangle to a cuboid. Returns false if it does not meet the interior of the
+ * cuboid. Adds its terms to a sum, unless that is NULL.
+ */
+extern bool rb_cuboid_clip(rb_exact_env *env, const rb_cuboid *b, rb_cuboid_polygon *p,
+						   rb_cuboid_sum *sum);
+
+/* Volume and fraction of a cuboid inside a solid, rounded to nearest: the payload of RB_CUBOID */
+typedef struct rb_cuboid_share
+{
+	double volume; /* Positive, like the fraction: 2^-1074 instead of 0 */
+	double fraction;
+} rb_cuboid_share;
+
+/* Measures a cuboid that is inside. */
+extern void rb_cuboid_measure_whole(const rb_cuboid *b, rb_cuboid_share *share);
+
+/* Approximate results */
+typedef struct rb_cuboid_results
+{
+	rb_bounded volume;
+	rb_bounded fraction;
+} rb_cuboid_results;
+
+/*
+ * Computes the results of a cuboid of which only a part is inside, and rounds them. Returns false if
+ * a rounding is not decided. `inside` is the side of its low corner.
+ */
+extern bool rb_cuboid_round(const rb_cuboid *b, const rb_cuboid_sum *s, bool inside,
+							rb_cuboid_results *results, rb_cuboid_share *share);
+
+/* ---- cuboid_exact.c ---- */
+
+/* Compute exact local coordinates: of a corner of a triangle, and of a plane of a cuboid. */
+extern void rb_cuboid_number_of_corner(rb_number *r, const rb_cuboid_space *s, uint32_t triangle,
+									   int corner, int a);
+extern void rb_cuboid_number_of_plane(rb_number *r, const rb_cuboid *b, int plane);
+
+/*
+ * Return exact signs of the difference of a coordinate and that of a plane: of a corner of a
+ * triangle; of the point where the edge from that corner meets plane `fixed`; of the point where the
+ * plane of the triangle meets a line of the cuboid. The line has the axis of `plane` and runs through
+ * the cuboid's corner on three planes, of which `plane` is one.
+ */
+extern int rb_cuboid_side_of_corner(const rb_cuboid *b, uint32_t triangle, int corner, int plane);
+extern int rb_cuboid_side_on_edge(rb_exact_env *env, const rb_cuboid *b, uint32_t triangle,
+								  int corner, int fixed, int plane);
+extern int rb_cuboid_side_on_line(rb_exact_env *env, const rb_cuboid *b, uint32_t triangle,
+								  const int planes[3], int plane);
+
+/*
+ * Return exact signs for a triangle: orientation of a side and the low corner of the cuboid, seen from
+ * above; side of the triangle's plane on which the low corner lies; component of the normal; order
+ * of the coordinates of two corners of the triangle.
+ */
+extern int rb_cuboid_turn(rb_exact_env *env, const rb_cuboid *b, uint32_t triangle, int corner);
+extern int rb_cuboid_side(rb_exact_env *env, const rb_cuboid *b, uint32_t triangle);
+extern int rb_cuboid_normal(rb_exact_env *env, const rb_cuboid *b, uint32_t triangle, int a);
+extern int rb_cuboid_order(const rb_cuboid *b, uint32_t triangle, int corner, int other, int a);
+
+/* Polygons of a cuboid and a solid */
+typedef RB_VEC(rb_cuboid_polygon) rb_cuboid_polygons;
+
+/*
+ * Rounds the results of a cuboid of which only a part is inside by exact comparisons. `known` bounds
+ * them.
+ */
+extern rb_status rb_cuboid_round_exactly(rb_context *ctx, const rb_cuboid *b,
+										 const rb_cuboid_polygons *polygons, bool inside,
+										 const rb_cuboid_results *known, rb_cuboid_share *share);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_SOLID_CUBOID_H */
