@@ -81,6 +81,10 @@ COMMENT ON TYPE redblue_solid_relation IS
 'Holds the ids of a red and a blue solid that share a point, and their relation: the red solid crosses, touches, is inside, contains or is
 equal to the blue one.';
 
+CREATE TYPE redblue_box_share AS (box_id bigint, solid_id bigint, volume float8, fraction float8);
+COMMENT ON TYPE redblue_box_share IS
+'Holds the ids of a box and of a solid, the volume of what they share, and its fraction of the volume of the box.';
+
 CREATE TYPE redblue_solid_overlap AS (red_id bigint, blue_id bigint, volume float8, cx float8, cy float8, cz float8,
 	contact_area float8);
 COMMENT ON TYPE redblue_solid_overlap IS
@@ -1051,6 +1055,48 @@ COMMENT ON FUNCTION redblue_solid_self_overlaps_query IS
 'Returns the result of redblue_solid_self_overlaps for the rows of a query. The text is a single read-only SELECT (including WITH, VALUES and
 TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those of
 redblue_solid_self_overlaps.';
+
+CREATE FUNCTION redblue_boxes_in_solids(
+	boxes regclass, solids regclass,
+	boxes_id name DEFAULT NULL, solids_id name DEFAULT NULL,
+	boxes_geom name DEFAULT NULL, solids_geom name DEFAULT NULL,
+	solid name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	on_bad text DEFAULT 'error',
+	azimuth float8 DEFAULT NULL, dip float8 DEFAULT NULL, plunge float8 DEFAULT NULL,
+	origin float8[] DEFAULT NULL, rotation float8[] DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
+RETURNS SETOF redblue_box_share
+AS 'MODULE_PATHNAME', 'redblue_boxes_in_solids'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_boxes_in_solids IS
+'Returns the volume of the part of each box that lies in a solid, and its fraction of the volume of the box, for all boxes and solids whose
+interiors intersect: the percent model of a block model. Both are the doubles nearest to the exact values for the stored numbers. The fraction
+of a box that lies wholly inside is 1; volume and fraction are never 0, and the volume is Infinity beyond the largest double.
+Boxes are an id, and six numbers: ends lx ly lz hx hy hz, or center and size x y z dx dy dz, from x - dx/2 to x + dx/2 exactly; or they are
+read as by redblue_box_pairs, in space. The axes of a rotated model are given by azimuth (of its y axis, clockwise from north), plunge (of
+its y axis below the horizontal), and dip (of its x axis), in degrees; or by rotation, a matrix R of three rows, which are the axes, as unit
+vectors. A point p lies in a box if R (p - origin) lies between its ends, for exactly these doubles; volumes are those in these coordinates.
+Solids, solid, on_bad and errors are those of redblue_points_in_solids; error 22023 is also raised if a box has a lower end above the upper
+one, a negative size or two dimensions, or if R is not orthogonal within 1e-6; and 0A000 if axes are combined with a tile.';
+
+CREATE FUNCTION redblue_boxes_in_solids_query(
+	boxes text, solids text,
+	boxes_id name DEFAULT NULL, solids_id name DEFAULT NULL,
+	boxes_geom name DEFAULT NULL, solids_geom name DEFAULT NULL,
+	solid name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	on_bad text DEFAULT 'error',
+	azimuth float8 DEFAULT NULL, dip float8 DEFAULT NULL, plunge float8 DEFAULT NULL,
+	origin float8[] DEFAULT NULL, rotation float8[] DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
+RETURNS SETOF redblue_box_share
+AS 'MODULE_PATHNAME', 'redblue_boxes_in_solids_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_boxes_in_solids_query IS
+'Returns the result of redblue_boxes_in_solids for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES
+and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those
+of redblue_boxes_in_solids.';
 
 CREATE FUNCTION redblue_solid_measures(
 	solids regclass,

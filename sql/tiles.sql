@@ -73,6 +73,7 @@ SELECT * FROM shared_out('redblue_segment_pairs_within', $$'map', 'street', 0.5$
 SELECT * FROM shared_out('redblue_segment_self_pairs_within', $$'net', 0.125$$, 'plane');
 SELECT * FROM shared_out('redblue_points_in_solids', $$'place', 'cube', solid => 'b'$$);
 SELECT * FROM shared_out('redblue_segments_in_solids', $$'line', 'cube', solid => 'b'$$);
+SELECT * FROM shared_out('redblue_boxes_in_solids', $$'box', 'cube', solid => 'b'$$);
 SELECT * FROM shared_out('redblue_solid_pairs', $$'cube', 'cube', red_solid => 'b', blue_solid => 'b'$$);
 SELECT * FROM shared_out('redblue_solid_overlaps', $$'cube', 'cube', red_solid => 'b', blue_solid => 'b'$$);
 SELECT * FROM shared_out('redblue_solid_self_overlaps', $$'cube', solid => 'b'$$);

@@ -15,8 +15,8 @@
 #		creates the variant for query texts of the function above, which is written in full.  The lines up to
 #		an empty line are its comment.
 #
-# Arguments are "id", "geom", "object" and "solids" (one for each side), "solid", "face", "on_bad", "contact", "min_volume" and
-# "tile".
+# Arguments are "id", "geom", "object" and "solids" (one for each side), "solid", "face", "on_bad", "contact", "min_volume",
+# "frame" and "tile".
 # RESULT is "bigint" or the type of the rows.  Options are "distance" and "nearest" (arguments after the sides),
 # "query" and "key" (also create the variant for query texts, or for keys).
 #
@@ -138,6 +138,8 @@ function argument(what, side, n, id, type)
 	type = "name"
 	if (what == "face")
 		return "face_tolerance float8 DEFAULT NULL"
+	if (what == "frame")
+		return "azimuth float8 DEFAULT NULL, dip float8 DEFAULT NULL, plunge float8 DEFAULT NULL,\n\torigin float8[] DEFAULT NULL, rotation float8[] DEFAULT NULL"
 	if (what == "on_bad")
 		return "on_bad text DEFAULT 'error'"
 	if (what == "contact")

@@ -30,6 +30,7 @@ CREATE TABLE others AS SELECT row_number() OVER () AS id, s.* FROM generate_seri
 CREATE TABLE holes AS SELECT i AS id, x AS ax, y AS ay, 8::float8 AS az, x + dx AS bx, y + dy AS by, -4::float8 AS bz
 	FROM (SELECT i, (i * 37 % 101) / 10.0 AS x, (i * 53 % 89) / 10.0 AS y, (i % 13 - 6) / 3.0 AS dx, (i % 7 - 3) / 3.0 AS dy FROM generate_series(1, 3000) i) s;
 CREATE TABLE points AS SELECT i AS id, (i * 37 % 101) / 10.0::float8 AS x, (i * 53 % 89) / 10.0::float8 AS y, (i % 61) / 10.0::float8 AS z FROM generate_series(1, 5000) i;
+CREATE TABLE boxes AS SELECT id, x, y, z, 0.375::float8 AS dx, 0.25::float8 AS dy, 0.7::float8 AS dz FROM points;
 CHECKPOINT;
 SQL
 $node->safe_psql('postgres', 'VACUUM ANALYZE');
@@ -51,6 +52,7 @@ my %call = (
 	points => [ 'redblue_points_in_solids', "'points', 'balls'", ", solid => 'solid'" ],
 	segments => [ 'redblue_segments_in_solids', "'holes', 'balls'", ", solid => 'solid'" ],
 	relations => [ 'redblue_solid_pairs', "'balls', 'others'", ", red_solid => 'solid', blue_solid => 'solid'" ],
+	boxes => [ 'redblue_boxes_in_solids', "'boxes', 'balls'", ", solid => 'solid', azimuth => 20" ],
 	overlaps => [ 'redblue_solid_overlaps', "'balls', 'others'", ", red_solid => 'solid', blue_solid => 'solid'" ],
 	'overlaps within' => [ 'redblue_solid_self_overlaps', "'balls'", ", solid => 'solid'" ],
 	check => [ 'redblue_solid_check', "'balls'", ", solid => 'solid'" ],
@@ -125,6 +127,7 @@ my %long = (
 	points => "redblue_points_in_solids('dots', 'onion', solid => 'solid')",
 	segments => "redblue_segments_in_solids('beams', 'onion', solid => 'solid')",
 	relations => "redblue_solid_pairs('mesh', 'mesh', red_solid => 'solid', blue_solid => 'solid')",
+	boxes => "redblue_boxes_in_solids_query('SELECT id, x, y, z, 1.5 AS dx, 1.5 AS dy, 1.5 AS dz FROM dots', 'TABLE onion', solid => 'solid')",
 	overlaps => "redblue_solid_overlaps('mesh', 'mesh', red_solid => 'solid', blue_solid => 'solid')",
 	'relations of an onion' => "redblue_solid_pairs('onion', 'onion', red_solid => 'solid', blue_solid => 'solid')",
 	measures => "redblue_solid_measures_query('SELECT solid + 100 * n AS solid, ax, ay, az, bx, by, bz, cx, cy, cz FROM mesh, generate_series(1, 8) n', solid => 'solid')",

@@ -19,6 +19,7 @@
 #include "catalog/pg_class.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
@@ -307,6 +308,118 @@ rb_tile_try(const NullableDatum *args, rb_box *tile)
 		return false;
 	tile->dims = Max(dims[0], dims[1]);
 	return true;
+}
+
+/* ---- axes of a block model ---- */
+
+/* Largest difference of a product of two rows of a rotation from that of an orthogonal matrix */
+#define MOST_SKEW 1e-6
+
+/* Reads an array of `count` finite numbers, or raises an error. */
+static void
+read_number_array(const rb_arguments *a, const char *name, int count, double *x)
+{
+	ArrayType *array = DatumGetArrayTypeP(rb_argument(a, name)->value);
+	const int n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+
+	if (n != count)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"%s\" has %d element%s", a->function, name, n,
+							   n == 1 ? "" : "s"),
+						errdetail("The argument must have %d elements.", count)));
+	if (array_contains_nulls(array))
+		rb_refuse_null(a->function, name);
+	memcpy(x, ARR_DATA_PTR(array), (size_t) count * sizeof(double));
+	if (!rb_all_finite(x, count))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: elements of argument \"%s\" must be finite", a->function, name)));
+}
+
+/* Reads an angle in degrees, 0 if it is null. Stores its cosine and sine. */
+static bool
+read_angle(const rb_arguments *a, const char *name, double *cosine, double *sine)
+{
+	const NullableDatum *value = rb_argument(a, name);
+	const Datum angle = value->isnull ? Float8GetDatum(0) : value->value;
+
+	if (!isfinite(DatumGetFloat8(angle)))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"%s\" must be finite", a->function, name),
+						errdetail("The argument is an angle in degrees.")));
+	*cosine = DatumGetFloat8(DirectFunctionCall1(dcosd, angle));
+	*sine = DatumGetFloat8(DirectFunctionCall1(dsind, angle));
+	return !value->isnull;
+}
+
+/* Computes the matrix of three angles: its rows are the axes of the model. Returns false without. */
+static bool
+read_angles(const rb_arguments *a, double *r)
+{
+	double ca, sa, cd, sd, cp, sp;
+	bool given = read_angle(a, "azimuth", &ca, &sa);
+
+	given |= read_angle(a, "dip", &cd, &sd);
+	given |= read_angle(a, "plunge", &cp, &sp);
+	r[0] = cd * ca - sd * sp * sa;
+	r[1] = -cd * sa - sd * sp * ca;
+	r[2] = -sd * cp;
+	r[3] = cp * sa;
+	r[4] = cp * ca;
+	r[5] = -sp;
+	r[6] = sd * ca + cd * sp * sa;
+	r[7] = -sd * sa + cd * sp * ca;
+	r[8] = cd * cp;
+	return given;
+}
+
+/* Raises an error unless the rows of a rotation have length 1 and are perpendicular. */
+static void
+check_rotation(const rb_arguments *a, const double *r)
+{
+	for (int i = 0; i < 3; i++)
+		for (int k = i; k < 3; k++)
+		{
+			const double dot =
+				r[3 * i] * r[3 * k] + r[3 * i + 1] * r[3 * k + 1] + r[3 * i + 2] * r[3 * k + 2];
+
+			if (fabs(dot - (i == k)) <= MOST_SKEW)
+				continue;
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s: argument \"rotation\" is not a rotation", a->function),
+					 i == k ? errdetail("The square of the length of row %d is %.9g, not 1.", i + 1,
+										dot)
+							: errdetail("The scalar product of rows %d and %d is %.9g, not 0.",
+										i + 1, k + 1, dot),
+					 errhint("The rows are the axes of the model, as unit vectors with an error of "
+							 "at most 1e-6: write all digits.")));
+		}
+}
+
+void
+rb_frame_read(const rb_arguments *a, rb_model_frame *frame)
+{
+	static const double none[12] = {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0};
+	const bool angles = read_angles(a, frame->rotation);
+
+	memset(frame->origin, 0, sizeof frame->origin);
+	if (!rb_argument(a, "rotation")->isnull)
+	{
+		if (angles)
+			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+							errmsg("%s: argument \"rotation\" cannot be combined with angles",
+								   a->function),
+							errhint("Omit azimuth, dip and plunge.")));
+		read_number_array(a, "rotation", 9, frame->rotation);
+		check_rotation(a, frame->rotation);
+	}
+	if (!rb_argument(a, "origin")->isnull)
+		read_number_array(a, "origin", 3, frame->origin);
+	frame->rotated = false;
+	for (int i = 0; i < 12; i++)
+		if ((i < 9 ? frame->rotation[i] : frame->origin[i - 9]) != none[i])
+			frame->rotated = true;
 }
 
 /* ---- relations ---- */

@@ -75,6 +75,11 @@ extern void rb_tile_read(const NullableDatum *args, const char *function, rb_box
 /* Reads a tile without raising errors. Returns false if the arguments are invalid. */
 extern bool rb_tile_try(const NullableDatum *args, rb_box *tile);
 
+/* ---- axes of a block model ---- */
+
+/* Reads the axes from the arguments azimuth, dip, plunge, origin and rotation. */
+extern void rb_frame_read(const rb_arguments *a, rb_model_frame *frame);
+
 /* ---- relations ---- */
 
 /*

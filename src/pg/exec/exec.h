@@ -28,6 +28,7 @@ typedef enum rb_result
 	RB_RESULT_SOLIDS,    /* id, faces, closed, oriented, self_intersections, reason */
 	RB_RESULT_MEASURES,  /* id, volume, area, cx, cy, cz, lx, ly, lz, hx, hy, hz */
 	RB_RESULT_OVERLAPS,  /* red_id, blue_id, volume, cx, cy, cz, contact_area */
+	RB_RESULT_CUBOIDS,   /* box_id, solid_id, volume, fraction */
 	RB_RESULT_COUNT,     /* Number of pairs, not a set */
 	RB_RESULT_COUNTS,    /* red_id, its number of pairs; only in a plan, like the next two */
 	RB_RESULT_HITS,      /* red_id */
@@ -87,7 +88,8 @@ static inline bool
 rb_join_has_solids(const rb_join *join)
 {
 	return join->predicate == RB_RAY_PARITY || join->predicate == RB_INSIDE ||
-		   rb_join_relates_solids(join) || rb_join_is_of_each_solid(join);
+		   join->predicate == RB_CUBOID || rb_join_relates_solids(join) ||
+		   rb_join_is_of_each_solid(join);
 }
 
 /*
@@ -165,6 +167,8 @@ typedef enum rb_value
 	RB_VALUE_SHARED_Y,
 	RB_VALUE_SHARED_Z,
 	RB_VALUE_SHARED_CONTACT,
+	RB_VALUE_PART_VOLUME, /* Fields of rb_cuboid_share */
+	RB_VALUE_PART_FRACTION,
 	RB_VALUE_INT8,
 	RB_VALUE_INT4,
 	RB_VALUE_FLOAT8,
@@ -224,8 +228,10 @@ rb_value_in(const rb_block *block, rb_value value, size_t i)
 		case RB_VALUE_DISTANCE:
 			return (Datum) block->payload[i]; /* Bits of a float8, which is passed by value */
 		case RB_VALUE_FROM:
+		case RB_VALUE_PART_VOLUME:
 			return (Datum) block->payload[i * block->words];
 		case RB_VALUE_TO:
+		case RB_VALUE_PART_FRACTION:
 			return (Datum) block->payload[i * block->words + 1];
 		case RB_VALUE_LENGTH:
 			return (Datum) block->payload[i * block->words + 2];
@@ -251,6 +257,7 @@ typedef struct rb_call_args
 	double min_volume;        /* Least volume of an overlap that is returned */
 	bool skip_bad;            /* True if invalid solids are skipped instead of raising an error */
 	rb_box tile;              /* For rb_join_has_tile; dims is 0 if not given */
+	rb_model_frame frame;     /* For RB_CUBOID */
 } rb_call_args;
 
 /* ---- placement.c: where a join or a mesh refinement runs ---- */

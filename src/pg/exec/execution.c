@@ -415,6 +415,7 @@ rb_run_job(const rb_join_run *run)
 	job.nearest = run->call.nearest;
 	job.contact = run->call.contact;
 	job.min_volume = run->call.min_volume;
+	job.frame = run->call.frame;
 	job.skip_bad = run->call.skip_bad;
 	job.by_object = run->call.source[0].object_name != NULL;
 	job.tile = rb_spill_has_begun(run->spill) ? run->tile : run->call.tile;

@@ -7,6 +7,7 @@
 
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 
 #include <math.h>
 
@@ -31,6 +32,9 @@ list_join_arguments(const rb_join *join)
 		case RB_RAY_PARITY:
 		case RB_INSIDE:
 			return "* *_id *_geom solid face_tolerance on_bad tile_low tile_high";
+		case RB_CUBOID:
+			return "* *_id *_geom solid face_tolerance on_bad azimuth dip plunge origin rotation "
+				   "tile_low tile_high";
 		case RB_RELATION:
 			return "* *_id *_geom *_solid face_tolerance on_bad tile_low tile_high";
 		case RB_OVERLAP:
@@ -170,6 +174,21 @@ read_tile_argument(const rb_join *join, const rb_arguments *a, rb_box *tile)
 		rb_tile_refuse_dims(join->function, tile, dims);
 }
 
+/* Reads the axes of a block model; a tile of rotated blocks is refused. */
+static void
+read_frame_argument(const rb_join *join, const rb_arguments *a, rb_call_args *call)
+{
+	if (join->predicate != RB_CUBOID)
+		return;
+	rb_frame_read(a, &call->frame);
+	if (call->frame.rotated && call->tile.dims != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("%s: a tile cannot be combined with axes of a block model", join->function),
+				 errhint("Use redblue_boxes_in_solids_query, and select some of the blocks in "
+						 "the query.")));
+}
+
 /*
  * Returns true if only the last side, or the only one, has solids. Another side then has no object
  * column.
@@ -219,6 +238,7 @@ read_side_arguments(const rb_join *join, const rb_arguments *a, double tolerance
 	s->only_rows = is_one_solid(join) && !s->solid;
 	s->count_faces = join->predicate == RB_VALIDITY;
 	s->leave_out = s->solid && (call->skip_bad || join->predicate == RB_VALIDITY);
+	s->blocks = join->predicate == RB_CUBOID && side == 0;
 	s->tile = call->tile;
 	s->distance = call->distance;
 	read_column_arguments(join, a, s);
@@ -226,6 +246,8 @@ read_side_arguments(const rb_join *join, const rb_arguments *a, double tolerance
 		rb_source_query(s, TextDatumGetCString(rows));
 	else
 		rb_source_table(s, DatumGetObjectId(rows));
+	if (s->blocks && !join->query && rb_columns_are_cuboids(RelationGetDescr(s->rel), s))
+		s->kind = RB_CUBOID3;
 }
 
 void
@@ -243,6 +265,7 @@ rb_call_args_read(const rb_join *join, Oid function, const NullableDatum *args, 
 	call->contact = read_contact_argument(join, &a);
 	call->min_volume = read_min_volume_argument(join, &a);
 	read_tile_argument(join, &a, &call->tile);
+	read_frame_argument(join, &a, call);
 	for (int i = 0; i < rb_join_sides(join); i++)
 		(void) rb_argument_required(&a, join->side[i]);
 	for (int i = 0; i < rb_join_sides(join); i++)

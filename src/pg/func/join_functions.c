@@ -326,6 +326,8 @@ return_pair_count(FunctionCallInfo fcinfo, const rb_join *join)
 	  "blue")                                                                                      \
 	X(redblue_solid_self_overlaps, RB_RESULT_OVERLAPS, RB_OVERLAP, RB_TRIANGLE3, "solids",         \
 	  RB_TRIANGLE3, NULL)                                                                          \
+	X(redblue_boxes_in_solids, RB_RESULT_CUBOIDS, RB_CUBOID, RB_BOX3, "boxes", RB_TRIANGLE3,       \
+	  "solids")                                                                                    \
 	X(redblue_solid_check, RB_RESULT_SOLIDS, RB_VALIDITY, RB_TRIANGLE3, "solids", RB_TRIANGLE3,    \
 	  NULL)                                                                                        \
 	X(redblue_solid_measures, RB_RESULT_MEASURES, RB_MEASURES, RB_TRIANGLE3, "solids",             \

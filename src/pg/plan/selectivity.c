@@ -663,6 +663,9 @@ estimate_table_pairs(const rb_join *join, double distance, rb_memory *memory,
 					   distance};
 	rb_context ctx;
 
+	/* No leaf function tests a part of a block against a triangle. */
+	if (join->predicate == RB_CUBOID)
+		return false;
 	rb_context_init(&ctx, memory);
 	return rb_estimate_pairs(&ctx, &what, pairs) == RB_OK;
 }

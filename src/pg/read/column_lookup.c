@@ -31,6 +31,7 @@ static const char *const coordinate_names[RB_KINDS][RB_MAX_WIDTH] = {
 	[RB_BOX3] = {"lx", "ly", "lz", "hx", "hy", "hz"},
 	[RB_BOX2] = {"lx", "ly", "hx", "hy"},
 	[RB_POINT3] = {"x", "y", "z"},
+	[RB_CUBOID3] = {"x", "y", "z", "dx", "dy", "dz"},
 };
 
 const char *

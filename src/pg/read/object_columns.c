@@ -408,9 +408,20 @@ list_coordinate_names(rb_kind kind)
 	initStringInfo(&list);
 	for (int i = 0; i < rb_kind_width(kind); i++)
 		appendStringInfo(&list, "%s%s", i > 0 ? " " : "", rb_coordinate_name(kind, i));
-	if (kind == RB_BOX3)
-		appendStringInfo(&list, ", or %s", list_coordinate_names(RB_BOX2));
 	return list.data;
+}
+
+/* Returns the names of the coordinate columns that a source accepts. */
+static char *
+list_accepted_coordinates(const rb_source *source)
+{
+	char *names = list_coordinate_names(source->kind);
+
+	if (source->blocks)
+		return psprintf("%s, or %s", list_coordinate_names(RB_BOX3),
+						list_coordinate_names(RB_CUBOID3));
+	return source->kind == RB_BOX3 ? psprintf("%s, or %s", names, list_coordinate_names(RB_BOX2))
+								   : names;
 }
 
 /* Returns the types of columns that contain whole objects, for messages. */
@@ -469,9 +480,10 @@ describe_accepted_inputs(const rb_source *source, TupleDesc desc)
 			"The table needs a column of type %s, or the columns %s, or %s, or %s, or %s, or %s.",
 			names_of_geometry_types(source->kind), list_coordinate_names(RB_TRIANGLE3),
 			list_coordinate_names(RB_SEGMENT3), list_coordinate_names(RB_SEGMENT2),
-			list_coordinate_names(RB_BOX3), list_coordinate_names(RB_POINT3));
+			psprintf("%s, or %s", list_coordinate_names(RB_BOX3), list_coordinate_names(RB_BOX2)),
+			list_coordinate_names(RB_POINT3));
 	return psprintf("The table needs a column of type %s, or the columns %s.",
-					names_of_geometry_types(source->kind), list_coordinate_names(source->kind));
+					names_of_geometry_types(source->kind), list_accepted_coordinates(source));
 }
 
 /* ---- lookup ---- */
@@ -574,7 +586,7 @@ refuse_geometry_column(const rb_source *source, TupleDesc desc, rb_column column
 					NameStr(TupleDescAttr(desc, column.attno - 1)->attname), source->side,
 					format_type_be(column.type)),
 			 errdetail("The column must be of type %s, or the table must have the columns %s.",
-					   names_of_geometry_types(source->kind), list_coordinate_names(source->kind)),
+					   names_of_geometry_types(source->kind), list_accepted_coordinates(source)),
 			 hint_geometry_column(desc, source, column.attno, NULL)));
 }
 
@@ -655,6 +667,21 @@ find_coordinate_names(rb_columns *columns, TupleDesc desc, const rb_source *sour
 	return found;
 }
 
+bool
+rb_columns_are_cuboids(TupleDesc desc, const rb_source *source)
+{
+	rb_columns columns;
+	const char *missing;
+
+	if (source->geom_name != NULL)
+		return false;
+	(void) find_coordinate_names(&columns, desc, source, RB_BOX3, &missing);
+	if (missing == NULL)
+		return false;
+	(void) find_coordinate_names(&columns, desc, source, RB_CUBOID3, &missing);
+	return missing == NULL;
+}
+
 /* Returns true if all coordinate columns of the source's kind exist. */
 static bool
 find_coordinate_columns(rb_columns *columns, TupleDesc desc, const rb_source *source, int *found,
@@ -663,6 +690,8 @@ find_coordinate_columns(rb_columns *columns, TupleDesc desc, const rb_source *so
 	rb_kind kind = source->kind;
 
 	*found = find_coordinate_names(columns, desc, source, kind, missing);
+	if (source->blocks && *missing != NULL && rb_columns_are_cuboids(desc, source))
+		find_coordinate_names(columns, desc, source, RB_CUBOID3, missing);
 	/* Four of the six names form a box in the plane. */
 	if (kind == RB_BOX3 && *found == 4 && columns->coord[2].attno == 0 &&
 		columns->coord[5].attno == 0)

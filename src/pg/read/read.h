@@ -98,8 +98,10 @@ typedef struct rb_source
 	bool count_faces; /* True if faces are counted per row; excludes the cache and workers */
 	bool polygons;    /* True if the polygon of each triangle is needed; excludes workers */
 	bool many_points; /* True if a row of points may have several */
-	bool keep;        /* Cache the rows whatever the setting */
-	bool again;       /* Bypass the cache: the cached copy is unusable */
+	/* True if boxes, in space, may also be given by center and size: RB_CUBOID3 */
+	bool blocks;
+	bool keep;  /* Cache the rows whatever the setting */
+	bool again; /* Bypass the cache: the cached copy is unusable */
 	/* Only rows that can be in a pair of this tile, within `distance`, are needed */
 	rb_box tile;
 	double distance;
@@ -248,14 +250,18 @@ typedef struct rb_columns
 	rb_column *key;
 	rb_column geom; /* Geometry or box of this shape, if not coordinates */
 	rb_box_shape shape;
-	rb_kind kind; /* Kind of the coordinates; may be RB_BOX2 if RB_BOX3 was requested */
-	int width;    /* Number of coordinate columns, 0 with a geometry */
+	/* Kind of the coordinates; may be RB_BOX2 or RB_CUBOID3 if RB_BOX3 was requested */
+	rb_kind kind;
+	int width; /* Number of coordinate columns, 0 with a geometry */
 	rb_column coord[RB_MAX_WIDTH];
 	rb_column beside; /* Extra column, attno 0 if not needed */
 	AttrNumber last;  /* Highest attno of all these */
 } rb_columns;
 
 extern void rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source);
+
+/* Returns true if blocks are read from columns of center and size, and not from ends or a geometry. */
+extern bool rb_columns_are_cuboids(TupleDesc desc, const rb_source *source);
 
 /*
  * Returns the kind whose coordinate columns all exist, whatever the join, or else RB_BOX3, as which

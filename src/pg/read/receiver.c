@@ -60,6 +60,9 @@ check_received_coordinates(rb_receiver *r, const double *x, int64 id)
 	for (int i = 0; r->boxes && i < dims; i++)
 		if (x[i] > x[dims + i])
 			return rb_refuse_low_above_high(r, x, i, id);
+	for (int i = 0; r->cuboids && i < dims; i++)
+		if (x[dims + i] < 0 || fabs(x[i]) + x[dims + i] / 2 > DBL_MAX)
+			return rb_refuse_size(r, x, i, id);
 	return true;
 }
 
@@ -626,6 +629,9 @@ start_row_receiver(DestReceiver *self, int operation, TupleDesc desc)
 
 	r->desc = desc;
 	rb_columns_find(&r->columns, desc, r->source);
+	r->cuboids = r->columns.width > 0 && r->columns.kind == RB_CUBOID3;
+	if (r->cuboids)
+		rb_builder_set_kind(r->builder, RB_CUBOID3);
 	r->boxes = r->builder->kind == RB_BOX3;
 	if (r->boxes && r->space->dims == 2)
 		rb_builder_set_kind(r->builder, RB_BOX2);

@@ -27,6 +27,7 @@ struct rb_receiver
 	rb_builder *builder;
 	rb_space *space;
 	bool boxes;
+	bool cuboids; /* True if boxes are given by center and size */
 	rb_error error;
 	/* Memory estimate and position of the scan for out-of-memory errors */
 	const rb_need *need; /* NULL if unknown */
@@ -134,6 +135,9 @@ extern bool rb_refuse_null_coordinate(rb_receiver *r, rb_column column, int64 id
 
 /* Rejects a row with a coordinate that is not finite. */
 extern bool rb_refuse_not_finite(rb_receiver *r, const double *x, int64 id);
+
+/* Rejects a block whose size along axis i is negative, or so large that its ends are not finite. */
+extern bool rb_refuse_size(const rb_receiver *r, const double *x, int i, int64 id);
 
 /* Rejects a box whose lower bound exceeds its upper bound along axis i. */
 extern bool rb_refuse_low_above_high(const rb_receiver *r, const double *x, int i, int64 id);

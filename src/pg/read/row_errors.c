@@ -223,6 +223,28 @@ rb_refuse_low_above_high(const rb_receiver *r, const double *x, int i, int64 id)
 	return false;
 }
 
+bool
+rb_refuse_size(const rb_receiver *r, const double *x, int i, int64 id)
+{
+	const int dims = r->columns.width / 2;
+	const char *size = name_of_row_column(r, r->columns.coord[dims + i]);
+
+	if (r->apart)
+		return false;
+	if (x[dims + i] < 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: column \"%s\" is negative in %s, %s", r->source->function, size,
+							   r->source->side, name_of_current_row(r, id)),
+						errdetail("The size of the block is %.17g.", x[dims + i]),
+						errhint("Use abs(%s).", size)));
+	ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					errmsg("%s: column \"%s\" is too large in %s, %s", r->source->function, size,
+						   r->source->side, name_of_current_row(r, id)),
+					errdetail("The center is %.17g and the size %.17g, so an end is not a finite "
+							  "number.",
+							  x[i], x[dims + i])));
+}
+
 /*
  * Returns a sentence that names the function that was probably meant by a call with geometries of
  * this type, or "".

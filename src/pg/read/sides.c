@@ -535,7 +535,7 @@ spill_rest_of_sides(filling *f, int n, rb_space *space)
 }
 
 /*
- * Checks the dimensions of the tile. Those of boxes are known only after reading, and only if there
+ * Checks the dimensions of the tile and of blocks. Those of boxes are known only after reading, and only if there
  * are any boxes.
  */
 static void
@@ -544,6 +544,11 @@ check_tile_of_sides(const rb_source *source, const rb_space *space)
 	if (source->tile.dims != 0 && source->kind == RB_BOX3 && space->dims != 0 &&
 		space->dims != source->tile.dims)
 		rb_tile_refuse_dims(source->function, &source->tile, space->dims);
+	if (source->blocks && space->dims == 2)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: boxes have two dimensions", source->function),
+						errdetail("A box in a solid must have three dimensions."),
+						errhint("Use columns lx, ly, lz, hx, hy, hz, or x, y, z, dx, dy, dz.")));
 }
 
 void
