@@ -47,6 +47,13 @@ typedef struct triangle_line
 	uint32_t edge;
 } triangle_line;
 
+/* The part that a triangle edge from `low` to `high` shares with an edge of another part */
+typedef struct edge_overlap
+{
+	uint32_t low, high;
+	uint32_t from, to;
+} edge_overlap;
+
 /* Two numbers and a point, sorted in this order: a point on an edge, in a triangle or on a line */
 typedef struct triple
 {
@@ -70,13 +77,14 @@ typedef struct splitting
 	triple_vec meetings;
 	/* x, y, z: points of the PLC, then computed points; later without duplicates */
 	RB_VEC(coordinates) points;
-	RB_VEC(triangle_line) lines; /* ordered by triangle */
-	triple_vec on_edge;          /* triples: lower end of the edge, higher end, point on it */
-	triple_vec inside;           /* triples: triangle, 0, point inside it */
-	triple_vec cuts;             /* triples: line, 0, point that splits it */
-	triple_vec hard;             /* triples: two points, 0; edges that must become segments */
-	RB_VEC(uint32_t) ring;       /* points around the current triangle */
-	RB_VEC(uint8_t) bytes;       /* polygon of the current triangle */
+	RB_VEC(triangle_line) lines;   /* ordered by triangle */
+	triple_vec on_edge;            /* triples: lower end of the edge, higher end, point on it */
+	triple_vec inside;             /* triples: triangle, 0, point inside it */
+	triple_vec cuts;               /* triples: line, 0, point that splits it */
+	triple_vec hard;               /* triples: two points, 0; edges that must become segments */
+	RB_VEC(edge_overlap) overlaps; /* become segments, too */
+	RB_VEC(uint32_t) ring;         /* points around the current triangle */
+	RB_VEC(uint8_t) bytes;         /* polygon of the current triangle */
 	rb_point_hash corners;
 	uint32_t npoints;
 	/* The result */
@@ -246,6 +254,20 @@ note_on_edge(splitting *s, uint32_t a, uint32_t b, uint32_t point)
 }
 
 /*
+ * Records that edge e of a triangle overlaps an edge of another part from one point to another.
+ * Other points on the edge will split what they share.
+ */
+static rb_status
+note_overlap_of_edges(splitting *s, uint32_t of, int e, uint32_t from, uint32_t to)
+{
+	const uint32_t a = s->plc->triangles[of][e], b = s->plc->triangles[of][(e + 1) % 3];
+
+	RB_TRY(RESERVE(s, &s->overlaps, 1));
+	s->overlaps.at[s->overlaps.n++] = (edge_overlap){a < b ? a : b, a < b ? b : a, from, to};
+	return RB_OK;
+}
+
+/*
  * Records a line from one point to another in which part `other` cuts triangle `of`; `edges` are
  * the edges of that part that contain both points.
  */
@@ -309,9 +331,8 @@ note_meeting_in_split_triangle(splitting *s, uint32_t of, uint32_t other, const 
 			RB_TRY(note_line_in_split_triangle(s, of, other, base + (uint32_t) from,
 											   base + (uint32_t) to, others));
 		else if (e < 0 && others != 0)
-			/* overlapping edges of both parts */
-			RB_TRY(
-				append_split_triple(s, &s->hard, base + (uint32_t) from, base + (uint32_t) to, 0));
+			RB_TRY(note_overlap_of_edges(s, of, __builtin_ctz(own), base + (uint32_t) from,
+										 base + (uint32_t) to));
 	}
 	return RB_OK;
 }
@@ -612,6 +633,13 @@ number_distinct_points(splitting *s)
 		t->a = first[t->a];
 		t->b = first[t->b];
 	}
+	for (uint32_t i = 0; i < s->overlaps.n; i++)
+	{
+		edge_overlap *o = s->overlaps.at + i;
+
+		o->from = first[o->from];
+		o->to = first[o->to];
+	}
 	status = sort_split_triples(s, &s->on_edge, by_split_edge);
 	if (status == RB_OK)
 		status = sort_split_triples(s, &s->inside, by_three_numbers);
@@ -839,6 +867,33 @@ split_triangles_at_lines(splitting *s)
 	return RB_OK;
 }
 
+/* Adds the parts of an overlap of two edges between the points on the edge as segments. */
+static rb_status
+cut_overlap(splitting *s, const edge_overlap *o)
+{
+	uint32_t last = RB_NONE;
+	bool inside = false;
+
+	s->ring.n = 0;
+	RB_TRY(append_edge_points(s, o->low, o->high));
+	RB_TRY(append_ring_point(s, o->high));
+	for (uint32_t i = 0; i < s->ring.n && o->from != o->to; i++)
+	{
+		const uint32_t point = s->ring.at[i];
+
+		if (inside)
+			RB_TRY(append_split_triple(s, &s->segments, last, point, RB_NONE));
+		if (point == o->from || point == o->to)
+		{
+			if (inside)
+				return RB_OK;
+			inside = true;
+		}
+		last = point;
+	}
+	return RB_OK;
+}
+
 /* Cuts all segments at the points on them. */
 static rb_status
 cut_segments(splitting *s)
@@ -862,6 +917,8 @@ cut_segments(splitting *s)
 		if (t->a != t->b)
 			RB_TRY(append_split_triple(s, &s->segments, t->a, t->b, RB_NONE));
 	}
+	for (uint32_t i = 0; i < s->overlaps.n; i++)
+		RB_TRY(cut_overlap(s, s->overlaps.at + i));
 	return RB_OK;
 }
 
@@ -1054,6 +1111,7 @@ free_splitting(splitting *s)
 	rb_vec_free(memory, &s->inside);
 	rb_vec_free(memory, &s->cuts);
 	rb_vec_free(memory, &s->hard);
+	rb_vec_free(memory, &s->overlaps);
 	rb_vec_free(memory, &s->ring);
 	rb_vec_free(memory, &s->bytes);
 	rb_vec_free(memory, &s->triangles);

@@ -808,6 +808,26 @@ dense_splits(void)
 	}
 }
 
+/* Tests many triangles with edges along one line: one round cuts all of them where they end. */
+static void
+edges_in_line(void)
+{
+	const int n = 24;
+
+	clear();
+	for (int i = 0; i < n; i++)
+	{
+		const double from = -7 * i, to = 5 * i + 1, at[2] = {i % 5 - 2, (double) (i + 1)};
+
+		add_triangle(P(from, 3 * from, 2 * from), P(to, 3 * to, 2 * to), P(i, at[0], at[1]));
+	}
+	expect_split(0, 0, 0);
+	CHECK(did.rounds == 1, "%u rounds", did.rounds);
+	/* A triangle's edge from -7 i to 5 i + 1 has two ends of each of the i triangles before it. */
+	CHECK(welded.plc.ntriangles == (uint32_t) (n * n), "%u triangles", welded.plc.ntriangles);
+	done();
+}
+
 static rb_status
 split(rb_context *ctx)
 {
@@ -847,6 +867,7 @@ main(void)
 	CHECK_RUN(limits);
 	CHECK_RUN(meetings);
 	CHECK_RUN(splits);
+	CHECK_RUN(edges_in_line);
 	CHECK_RUN(balls);
 	CHECK_RUN(random_splits);
 	CHECK_RUN(dense_splits);
