@@ -21,7 +21,8 @@
  * plane, or of two edges, and the other triangles compute the same point.
  *
  * Points are rounded, so the parts are slightly displaced and may cross something that was very
- * near. They are then split again, in rounds that snap new points over increasing distances.
+ * near. They are then split again, in rounds that snap new points over increasing distances. Parts
+ * that are thinner than such a distance are dropped, and their neighbors meet in their place.
  */
 #include "mesh/pieces.h"
 
@@ -36,6 +37,9 @@
 #define RB_CHECK_INTERVAL 1024
 #define RB_ROUNDS 8
 #define RB_ROUNDS_FREE 3 /* rounds in which meetings need not become fewer */
+#define RB_FLAT_ROUNDS 3 /* rounds in which flat triangles are dropped */
+/* Triangles are flat up to the distance over which points are unified in this round */
+#define RB_FLAT_ROUND 3
 
 /* The line between two points in which a part meets a triangle */
 typedef struct triangle_line
@@ -87,6 +91,8 @@ typedef struct splitting
 	RB_VEC(uint8_t) bytes;         /* polygon of the current triangle */
 	rb_point_hash corners;
 	uint32_t npoints;
+	bool *flat; /* for each triangle, whether it is dropped as flat; NULL if none is */
+	uint32_t nflat;
 	/* The result */
 	RB_VEC(corners) triangles; /* three corners of each new triangle */
 	RB_VEC(uint32_t) facet_of;
@@ -143,13 +149,25 @@ append_split_point(splitting *s, const double *point, uint32_t *number)
 
 /* ---- order ---- */
 
-/* Compares the positions of p and q between a and b; rounding preserves the order on each axis. */
+/*
+ * Compares the positions of p and q between a and b, first along the axis on which these are farthest
+ * apart. Rounding preserves the order on each axis.
+ */
 static int
 compare_along_split_edge(const double *a, const double *b, const double *p, const double *q)
 {
-	for (int k = 0; k < 3; k++)
+	int longest = 0;
+
+	for (int k = 1; k < 3; k++)
+		if (fabs(b[k] / 2 - a[k] / 2) > fabs(b[longest] / 2 - a[longest] / 2))
+			longest = k;
+	for (int i = 0; i < 3; i++)
+	{
+		const int k = (longest + i) % 3;
+
 		if (p[k] != q[k])
 			return (p[k] < q[k]) == (a[k] < b[k]) ? -1 : 1;
+	}
 	return 0;
 }
 
@@ -366,6 +384,114 @@ record_meeting(splitting *s, const triple *meeting)
 	return RB_OK;
 }
 
+/* ---- triangles that doubles do not resolve ---- */
+
+/*
+ * Returns a distance that doubles do not resolve reliably, in a round of the given number; 0 if it is
+ * out of range.
+ */
+static double
+unify_distance(const splitting *s, uint32_t round)
+{
+	double far = 0;
+
+	for (size_t i = 0; i < 3 * (size_t) s->plc->npoints; i++)
+		far = fmax(far, fabs(s->plc->points[i]));
+	far = ldexp(far, -49 + 2 * (int) round);
+	return far > 0x1p-900 && far < 0x1p900 ? far : 0;
+}
+
+/* Returns the corner of a triangle that is within distance `far` of the opposite edge, or -1. */
+static int
+find_flat_corner(const splitting *s, uint32_t triangle, double far)
+{
+	const uint32_t *v = s->plc->triangles[triangle];
+	double u[3][3], n[3], long2 = -1;
+	int corner = 0;
+
+	for (int e = 0; e < 3; e++)
+	{
+		const double *p = s->plc->points + 3 * (size_t) v[(e + 1) % 3],
+					 *q = s->plc->points + 3 * (size_t) v[(e + 2) % 3];
+		double length2 = 0;
+
+		for (int k = 0; k < 3; k++)
+		{
+			u[e][k] = (q[k] - p[k]) / far;
+			length2 += u[e][k] * u[e][k];
+		}
+		if (length2 > long2)
+		{
+			long2 = length2;
+			corner = e;
+		}
+	}
+	for (int k = 0; k < 3; k++)
+		n[k] = u[0][(k + 1) % 3] * u[1][(k + 2) % 3] - u[0][(k + 2) % 3] * u[1][(k + 1) % 3];
+	return n[0] * n[0] + n[1] * n[1] + n[2] * n[2] <= long2 ? corner : -1;
+}
+
+/*
+ * Finds triangles that are so flat that a point on their longest edge, rounded, may be beyond the
+ * opposite corner. Such a triangle is dropped, and the corner splits the edge for all others. Only
+ * pieces of inputs that met others count. Of flat triangles that share an edge, some have to wait for
+ * the next round.
+ */
+static rb_status
+find_flat_triangles(splitting *s, const rb_meeting_inputs *meets)
+{
+	const double far = unify_distance(s, RB_FLAT_ROUND);
+
+	RB_TRY(RB_ALLOCATE(s->ctx, s->flat, (size_t) s->plc->ntriangles + 1));
+	memset(s->flat, 0, (size_t) s->plc->ntriangles + 1);
+	rb_table_empty(&s->found);
+	for (uint32_t i = 0; i < s->plc->ntriangles && far > 0; i++)
+	{
+		const uint32_t *v = s->plc->triangles[i];
+		int corner;
+		bool taken = false;
+
+		if (rb_stop_due(s->ctx, i, RB_CHECK_INTERVAL))
+			return RB_STOPPED;
+		if (meets->triangle[s->pieces->triangle_of[i]] == 0 ||
+			(corner = find_flat_corner(s, i, far)) < 0)
+			continue;
+		/* The values in the table state whether an edge is split or shortens its triangle. */
+		for (int e = 0; e < 3; e++)
+		{
+			const uint32_t *other =
+				rb_table_get(&s->found, v[(e + 1) % 3], v[(e + 2) % 3], RB_NONE);
+
+			taken |= other != NULL && (*other != 0 || e != corner);
+		}
+		if (taken)
+			continue;
+		for (int e = 0; e < 3; e++)
+			RB_TRY(rb_table_insert(s->ctx, &s->found, v[(e + 1) % 3], v[(e + 2) % 3], RB_NONE,
+								   e != corner, NULL, NULL));
+		s->flat[i] = true;
+		s->nflat++;
+	}
+	return RB_OK;
+}
+
+/* Splits the longest edges of flat triangles at the opposite corners. */
+static rb_status
+split_at_flat_corners(splitting *s)
+{
+	const double far = unify_distance(s, RB_FLAT_ROUND);
+
+	for (uint32_t i = 0; i < s->plc->ntriangles && s->nflat > 0; i++)
+		if (s->flat[i])
+		{
+			const uint32_t *v = s->plc->triangles[i];
+			const int corner = find_flat_corner(s, i, far);
+
+			RB_TRY(note_on_edge(s, v[(corner + 1) % 3], v[(corner + 2) % 3], v[corner]));
+		}
+	return RB_OK;
+}
+
 /* ---- crossings of lines in a triangle ---- */
 
 /* Gets start and end of the edge of the cutting part that contains a line of a triangle. */
@@ -554,12 +680,9 @@ snap_split_points(splitting *s, uint32_t *first, uint32_t n)
 	double *points = (double *) s->points.at;
 	const uint32_t different = s->points.n;
 	uint32_t *next, *name, kept = 0;
-	double far = 0;
+	const double far = unify_distance(s, s->round);
 
-	for (size_t i = 0; i < 3 * (size_t) s->plc->npoints; i++)
-		far = fmax(far, fabs(points[i]));
-	far = ldexp(far, -49 + 2 * (int) s->round);
-	if (!(far > 0x1p-900 && far < 0x1p900))
+	if (far == 0)
 		return RB_OK;
 	RB_TRY(rb_chains_reset(s->ctx, &s->cells, different));
 	s->next.n = 0;
@@ -859,7 +982,12 @@ split_triangles_at_lines(splitting *s)
 
 		while (to < s->lines.n && s->lines.at[to].of == i)
 			to++;
-		RB_TRY(split_triangle_at_lines(s, i, from, to, &cut));
+		if (s->flat != NULL && s->flat[i])
+			while (cut < s->cuts.n && s->cuts.at[cut].a < to)
+				cut++;
+		else
+			RB_TRY(split_triangle_at_lines(s, i, from, to, &cut));
+		s->changed |= s->nflat > 0;
 		from = to;
 		if (i % 64 == 63 && rb_should_stop(s->ctx))
 			return RB_STOPPED;
@@ -1123,6 +1251,7 @@ free_splitting(splitting *s)
 	RB_FREE(memory, s->ends);
 	RB_FREE(memory, s->rows);
 	RB_FREE(memory, s->segment_of);
+	RB_FREE(memory, s->flat);
 	rb_table_free(memory, &s->found);
 	RB_FREE(memory, s->cells.first);
 	rb_point_hash_free(memory, &s->corners);
@@ -1143,6 +1272,7 @@ split_parts(splitting *s)
 		if (i % 64 == 63 && rb_should_stop(s->ctx))
 			return RB_STOPPED;
 	}
+	RB_TRY(split_at_flat_corners(s));
 	RB_TRY(rb_sort(s->ctx, s->lines.at, s->lines.n, sizeof *s->lines.at, by_triangle_and_other, s));
 	RB_TRY(cross_split_lines(s));
 	RB_TRY(number_distinct_points(s));
@@ -1211,10 +1341,12 @@ rb_pieces_split(rb_context *ctx, const rb_backend *backend, rb_plc_pieces *piece
 		status = rb_parts_build(ctx, s.plc, &s.parts);
 		if (status == RB_OK)
 			status = rb_parts_join(ctx, backend, &s.parts, note_meeting, &s);
+		if (status == RB_OK && round < RB_FLAT_ROUNDS)
+			status = find_flat_triangles(&s, meets);
 		*sound = status == RB_OK && s.meetings.n == 0;
-		done = s.meetings.n == 0 || !changed || round == RB_ROUNDS ||
-			   (round > 0 && is_hopeless(round, before, s.meetings.n));
-		before = s.meetings.n;
+		done = s.meetings.n + s.nflat == 0 || !changed || round == RB_ROUNDS ||
+			   (round > 0 && is_hopeless(round, before, s.meetings.n + s.nflat));
+		before = s.meetings.n + s.nflat;
 		if (status == RB_OK)
 			mark_meeting_inputs(&s, done ? RB_INPUT_MEETS | RB_INPUT_MET : RB_INPUT_MET, meets);
 		if (status == RB_OK && !done)
