@@ -27,6 +27,9 @@
 
 #define MAX_WRAP_POINTS 64 /* number of vertices up to which gift wrapping is faster than carving */
 #define MAX_VISIBILITY_POINTS 256 /* maximum number of vertices for which visibility is tested */
+/* Number of tests of an edge against a face after which a filling by visible vertices is abandoned */
+#define MAX_VISIBILITY_TESTS 100000
+#define WORK_PER_POINT 100            /* work for a vertex of a polyhedron, in such tests */
 #define NOT_USED ((uint32_t) 1 << 31) /* a bit that no tetrahedron index has (RB_MAX_TETS) */
 
 /* ---- gift wrapping ---- */
@@ -73,8 +76,7 @@ may_segment_pierce_half_face(rb_recovery *r, uint32_t p, uint32_t q, const uint3
 
 /* Returns true if the tetrahedron of face v and vertex d would intersect an open face. */
 static bool
-does_wrapping_tet_hit_open_face(rb_recovery *r, const rb_cavity_half *half, const uint32_t *v,
-								uint32_t d)
+does_wrapping_tet_hit_open_face(rb_recovery *r, rb_cavity_half *half, const uint32_t *v, uint32_t d)
 {
 	const uint32_t sides[3][3] = {{v[0], v[1], d}, {v[1], v[2], d}, {v[2], v[0], d}};
 
@@ -84,6 +86,7 @@ does_wrapping_tet_hit_open_face(rb_recovery *r, const rb_cavity_half *half, cons
 
 		if (b->inside != RB_NONE)
 			continue;
+		half->tests += 12;
 		for (int k = 0; k < 3; k++)
 		{
 			if (may_segment_pierce_half_face(r, v[k], d, b->v))
@@ -100,8 +103,8 @@ does_wrapping_tet_hit_open_face(rb_recovery *r, const rb_cavity_half *half, cons
  * Returns the vertex for face v, or RB_NONE. *empty is set if no vertex is inside its circumsphere.
  */
 static uint32_t
-choose_wrapping_vertex(rb_recovery *r, const rb_cavity_half *half, const uint32_t *v,
-					   bool only_seen, bool *empty)
+choose_wrapping_vertex(rb_recovery *r, rb_cavity_half *half, const uint32_t *v, bool only_seen,
+					   bool *empty)
 {
 	rb_mesh *m = &r->mesh;
 	uint32_t best = RB_NONE;
@@ -202,7 +205,7 @@ fill_by_wrapping(rb_recovery *r, rb_cavity_half *half, bool only_seen, rb_filled
 			continue;
 		if ((only_seen || (i & 63) == 0) && rb_should_stop(r->ctx))
 			return RB_STOPPED;
-		if (half->ntets > most)
+		if (half->ntets > most || half->tests > MAX_VISIBILITY_TESTS)
 			return RB_OK;
 		memcpy(v, half->bases[i].v, sizeof v);
 		d = choose_wrapping_vertex(r, half, v, only_seen, &empty);
@@ -428,7 +431,7 @@ rb_status
 rb_half_fill(rb_recovery *r, rb_cavity_half *half, rb_filled *filled)
 {
 	half->given = half->nbases;
-	half->nbehind = 0;
+	half->nbehind = half->tests = 0;
 	if (half->npoints > MAX_WRAP_POINTS)
 		RB_TRY(fill_by_carving(r, half, filled));
 	else
@@ -437,5 +440,6 @@ rb_half_fill(rb_recovery *r, rb_cavity_half *half, rb_filled *filled)
 		RB_TRY(fill_by_wrapping(r, half, true, filled));
 	if (*filled == RB_FILLED && !are_all_half_points_used(r, half))
 		*filled = RB_FILLED_NOT;
+	r->work_done += WORK_PER_POINT * (uint64_t) half->npoints + half->tests;
 	return RB_OK;
 }

@@ -53,6 +53,11 @@ typedef struct rb_plc
 	const rb_seed *seeds;
 	/* Number of points, with Steiner points, that the mesh may not exceed; 0 for no limit */
 	uint32_t max_points;
+	/*
+	 * Work in the recovery of facets that may not be exceeded, in tests of an edge against a face; 0
+	 * for no limit
+	 */
+	uint64_t max_work;
 } rb_plc;
 
 /* Kind of a defect; a and b are the fields of rb_flaw */

@@ -83,7 +83,8 @@ typedef struct rb_recovery
 	/* Tetrahedra around a point, in recover_segments.c */
 	uint32_t *star;
 	size_t star_cap;
-	bool is_copy; /* true in a thread's copy, which only reads the mesh */
+	uint64_t work_done; /* work of filling cavities so far, in units of plc.max_work */
+	bool is_copy;       /* true in a thread's copy, which only reads the mesh */
 	/* true if a cavity was filled, so that the mesh may no longer be Delaunay */
 	bool carved;
 	struct rb_facet_work *work; /* data of recover_facets.c */
@@ -231,6 +232,7 @@ typedef struct rb_cavity_half
 	uint32_t ntets;
 	size_t tets_cap;
 	rb_table open;    /* maps a face's corners to its base */
+	uint64_t tests;   /* number of tests of an edge against a face */
 	uint32_t *behind; /* polyhedron faces behind which tetrahedra must be removed, too */
 	uint32_t nbehind;
 	size_t behind_cap;

@@ -902,6 +902,9 @@ recover_facet(rb_recovery *r, uint32_t facet, uint32_t *lacking)
 	{
 		bool done;
 
+		if (r->plc->max_work > 0 && r->work_done > r->plc->max_work)
+			return rb_recover_flaw(r, RB_FLAW_NOT_RECOVERED, facet, RB_NONE,
+								   rb_mesh_point(&r->mesh, sheet->faces[0].v[0]));
 		RB_TRY(rb_cavity_recover(r, w->cavity, sheet, i, &done));
 		if (!done)
 		{

@@ -18,6 +18,14 @@
  * are one point, so that nothing of these inputs is left. The grid of the first level is about as
  * fine as doubles. A corner moves at most half a step of its grid along each axis.
  *
+ * Rounding to a grid does not make facets coplanar that nearly are. As soon as a grid is so coarse
+ * that its points are not needed to all bits, corners are also moved to common planes and lines
+ * (snap_align.c), by less than four times the grid.
+ *
+ * A mesh can fail where facets are too near to each other. Their levels then rise, up to a grid that is
+ * finer than details of the model. If that does not help, the mesh may have more points, and if it still
+ * fails, levels rise up to the last.
+ *
  * Grids are relative to the lower corner of the model, if all differences from it are exact. So a
  * model that is moved to another place is split alike, up to the rounding of coordinates there.
  */
@@ -26,6 +34,7 @@
 #include "core/base/base.h"
 #include "core/base/point_hash.h"
 #include "mesh/hash_table.h"
+#include "mesh/snap_align.h"
 
 #include <math.h>
 
@@ -38,6 +47,12 @@
 /* Number of points of a mesh, per point of its input, beyond which the input is split again */
 #define POINTS_PER_POINT 50
 #define POINTS_FREE 1000
+/* Work in the recovery of facets beyond which the input is split again */
+#define WORK_PER_POINT 5000
+#define WORK_FREE 1000000
+/* After the coarsest grid for such a flaw, these numbers grow by this factor, at most POINTS_GROWTHS times */
+#define POINTS_GROWTH 4
+#define POINTS_GROWTHS 3
 /* These numbers if nothing met: valid input moves only if doubles have no room for its mesh */
 #define POINTS_PER_POINT_WHOLE 200
 #define POINTS_FREE_WHOLE 20000
@@ -58,6 +73,8 @@ struct rb_resplit
 	double *cells;  /* scratch: points rounded to the grid of one level */
 	uint32_t *name; /* number of each input point in the moved input */
 	rb_point_hash equal;
+	uint32_t aligned; /* number of planes and lines to which points were moved */
+	uint8_t growths;  /* number of times that the number of points was increased */
 	bool started;
 	bool cut; /* true if any pieces met at first */
 };
@@ -267,7 +284,12 @@ move_points_to_snap_grids(rb_resplit *s)
 			s->moved[3 * (size_t) i + k] =
 				s->point_level[i] == 0 ? x : round_to_snap_grid(s, x, k, s->point_level[i]);
 		}
-	return RB_OK;
+	RB_TRY(rb_point_hash_find(s->ctx, s->moved, plc->npoints, &s->equal));
+	return rb_align_snapped(s->ctx,
+							&(rb_snapped){plc, s->triangle_level, s->segment_level, s->point_level,
+										  s->meets.triangle, s->meets.segment, s->step, LEVEL_BITS,
+										  s->last, s->equal.first, s->moved},
+							&s->aligned);
 }
 
 /* ---- the moved input ---- */
@@ -491,20 +513,37 @@ mark_snap_inputs_near(rb_resplit *s, const double *at, double reach, bool all)
 			s->meets.segment[i] |= RB_INPUT_MEETS;
 }
 
+/*
+ * Raises inputs by one level, up to level `last`, because of a flaw: first those that met others, and
+ * first those near the flaw.
+ */
+static bool
+raise_for_flaw(rb_resplit *s, const rb_flaw *flaw, uint8_t last)
+{
+	for (int i = 0; i < 4; i++)
+	{
+		mark_snap_inputs_near(s, flaw->at, i < 2 ? ldexp(1, s->step + REACH_BITS) : INFINITY,
+							  i % 2 == 1);
+		if (raise_levels(s, last))
+			return true;
+	}
+	return false;
+}
+
 bool
 rb_resplit_raise(rb_resplit *s, const rb_flaw *flaw)
 {
 	if (s == NULL || flaw->kind == RB_FLAW_NO_VOLUME)
 		return false;
-	for (int i = 0; i < 4; i++)
+	if (raise_for_flaw(s, flaw, s->most))
+		return true;
+	if ((flaw->kind == RB_FLAW_TOO_MANY_POINTS || flaw->kind == RB_FLAW_NOT_RECOVERED) &&
+		s->growths < POINTS_GROWTHS)
 	{
-		/* First those that met others, and first those near the flaw */
-		mark_snap_inputs_near(s, flaw->at, i < 2 ? ldexp(1, s->step + REACH_BITS) : INFINITY,
-							  i % 2 == 1);
-		if (raise_levels(s, s->most))
-			return true;
+		s->growths++;
+		return true;
 	}
-	return false;
+	return raise_for_flaw(s, flaw, s->last);
 }
 
 /* Describes how far points moved. */
@@ -522,18 +561,26 @@ measure_moves(const rb_resplit *s, rb_split_done *done)
 		done->largest_move = fmax(done->largest_move, move);
 		done->level = s->point_level[i] > done->level ? s->point_level[i] : done->level;
 	}
+	done->aligned = s->aligned;
 	done->grid = ldexp(1, s->step + LEVEL_BITS * ((int) done->level - 1));
 }
 
-/* Sets the number of points beyond which the input is split again. */
+/* Sets the number of points and the work beyond which the input is split again. */
 static void
-set_max_points(const rb_resplit *s, rb_plc *plc)
+limit_mesh_of_split(const rb_resplit *s, rb_plc *plc)
 {
-	const uint64_t n = s->cut
-						   ? POINTS_FREE + POINTS_PER_POINT * (uint64_t) plc->npoints
-						   : POINTS_FREE_WHOLE + POINTS_PER_POINT_WHOLE * (uint64_t) plc->npoints;
+	const uint64_t n = plc->npoints;
+	uint64_t points = s->cut ? POINTS_FREE + POINTS_PER_POINT * n
+							 : POINTS_FREE_WHOLE + POINTS_PER_POINT_WHOLE * n;
+	uint64_t work = s->cut ? WORK_FREE + WORK_PER_POINT * n : 0;
 
-	plc->max_points = n < UINT32_MAX ? (uint32_t) n : 0;
+	for (uint8_t i = 0; i < s->growths; i++)
+	{
+		points *= POINTS_GROWTH;
+		work *= POINTS_GROWTH;
+	}
+	plc->max_points = points < UINT32_MAX ? (uint32_t) points : 0;
+	plc->max_work = work;
 }
 
 /* Splits the input, raising levels until nothing meets. */
@@ -579,7 +626,7 @@ split_and_raise(rb_resplit *s, const rb_backend *backend, rb_welded *welded, rb_
 		done->segments += welded->segment_row[i] == RB_NONE;
 	if (s->moved != NULL)
 		measure_moves(s, done);
-	set_max_points(s, &welded->plc);
+	limit_mesh_of_split(s, &welded->plc);
 	return RB_OK;
 }
 

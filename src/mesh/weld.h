@@ -142,7 +142,9 @@ typedef struct rb_split_done
 	uint32_t rounds;
 	uint32_t level; /* highest level of an input; 0 if nothing had to move */
 	uint32_t moved; /* number of points of the input that moved, or were merged with others */
-	double grid;    /* grid of the highest level */
+	/* number of planes and lines to which points near them were moved */
+	uint32_t aligned;
+	double grid; /* grid of the highest level */
 	double largest_move;
 } rb_split_done;
 

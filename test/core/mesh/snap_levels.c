@@ -59,8 +59,8 @@ expect_sound(const char *what)
 		farthest = fmax(farthest, distance_to_plc(it.in.facets->coords + 3 * (size_t) i));
 	CHECK(farthest <= did.largest_move, "%s: a corner moved by %g, more than %g", what, farthest,
 		  did.largest_move);
-	CHECK(did.largest_move <= .8661 * did.grid, "%s: %g is more than the grid %g explains", what,
-		  did.largest_move, did.grid);
+	CHECK(did.largest_move <= (did.aligned > 0 ? 4.8661 : .8661) * did.grid,
+		  "%s: %g is more than the grid %g explains", what, did.largest_move, did.grid);
 	CHECK((did.level > 0) == (did.grid > 0) && (did.level > 0 || did.moved == 0),
 		  "%s: level %u, grid %g, %u moved", what, did.level, did.grid, did.moved);
 }
@@ -139,7 +139,7 @@ slivers(void)
 		moved += did.moved;
 		done();
 	}
-	CHECK(moved > 0, "nothing had to move");
+	CHECK(moved > 0 || rounds < 4, "nothing had to move");
 }
 
 /* Tests triangles near the limits of doubles, and of very different sizes. */
@@ -194,7 +194,7 @@ limits(void)
 	done();
 }
 
-/* Tests that a flaw of a mesh raises inputs near it, until they are as coarse as is allowed. */
+/* Tests that a flaw of a mesh raises inputs near it, until all their corners are one point. */
 static void
 raised(void)
 {
@@ -217,7 +217,8 @@ raised(void)
 		const rb_status status =
 			rb_resplit_run(&ctx, &rb_backend_cpu, &resplit, &welded, &did, &flaw);
 
-		CHECK(status == RB_OK && did.largest_move >= before && did.largest_move < 1e-2,
+		CHECK(status == RB_OK && did.largest_move >= before &&
+				  (rounds > 10 || did.largest_move < 1e-2),
 			  "status %d, moved by %g", status, did.largest_move);
 		before = did.largest_move;
 		if (++rounds == 1)
@@ -232,6 +233,133 @@ raised(void)
 	done();
 }
 
+/*
+ * Splits the current rows and meshes them, with coarser grids as long as the mesh fails. Returns the
+ * number of vertices.
+ */
+static uint32_t
+mesh_of_split(const char *what)
+{
+	rb_context ctx = context(1);
+	rb_resplit *resplit = NULL;
+	rb_tets tets;
+	uint32_t n = 0;
+	rb_status status = rb_weld(&ctx, &it.in, &welded, &flaw);
+
+	for (int tries = 0; tries < 100; tries++)
+	{
+		if (status == RB_OK)
+			status = rb_resplit_run(&ctx, &rb_backend_cpu, &resplit, &welded, &did, &flaw);
+		if (status == RB_OK)
+			status = rb_weld_merge(&ctx, &welded, (rb_merging){RB_MERGE_COPLANAR, 0});
+		if (status == RB_OK)
+			status = rb_weld_creases(&ctx, &welded);
+		if (status == RB_OK)
+			status = rb_tetrahedralize(&ctx, &welded.plc, RB_KEEP_HULL, &tets, &flaw);
+		if (status != RB_BAD_PLC || !rb_resplit_raise(resplit, &flaw))
+			break;
+		rb_forget_failure(&ctx);
+		status = RB_OK;
+	}
+	CHECK(status == RB_OK, "%s: status %d, flaw %d, level %u", what, status, flaw.kind, did.level);
+	if (status == RB_OK)
+	{
+		n = tets.npoints;
+		rb_tets_free(memory, &tets);
+	}
+	rb_resplit_free(memory, &resplit);
+	return n;
+}
+
+/* Returns a random number between -1 and 1. */
+static double
+random_coordinate(void)
+{
+	return check_random() * 0x1p-63 - 1;
+}
+
+/* Tests triangles that nearly share an edge: their edges get into one line. */
+static void
+fans(void)
+{
+	const double axis[3] = {.3, .8, -.52};
+
+	for (int n = 6; n <= 18; n += 4)
+	{
+		uint32_t vertices;
+
+		clear();
+		it.in.skip_flat = true;
+		for (int i = 0; i < n; i++)
+		{
+			double p[3][3];
+
+			for (int c = 0; c < 3; c++)
+			{
+				const double along = (c == 0 ? -1 : 1) + .3 * random_coordinate();
+
+				for (int k = 0; k < 3; k++)
+					p[c][k] = c == 2 ? random_coordinate()
+									 : along * axis[k] + 1e-11 * random_coordinate();
+			}
+			add_triangle(p[0], p[1], p[2]);
+		}
+		vertices = mesh_of_split("fan");
+		CHECK(vertices < 50 * (uint32_t) n && did.largest_move < 1e-5 && did.aligned > 0,
+			  "fan of %d: %u vertices, moved by %g", n, vertices, did.largest_move);
+		done();
+	}
+}
+
+/* Tests triangles that nearly coincide: their corners get into one plane. */
+static void
+near_parallel(void)
+{
+	uint32_t vertices;
+
+	check_state = 1;
+	clear();
+	it.in.skip_flat = true;
+	for (int i = 0; i < 24; i++)
+	{
+		double p[3][3];
+
+		for (int c = 0; c < 3; c++)
+		{
+			const double x = random_coordinate(), y = random_coordinate();
+
+			p[c][0] = .36 * x - .8 * y;
+			p[c][1] = .48 * x + .6 * y + 1e-8 * random_coordinate();
+			p[c][2] = .8 * x;
+		}
+		add_triangle(p[0], p[1], p[2]);
+	}
+	vertices = mesh_of_split("nearly parallel");
+	CHECK(vertices < 2000 && did.largest_move < 1e-5 && did.aligned > 0, "%u vertices, moved by %g",
+		  vertices, did.largest_move);
+	done();
+}
+
+/* Tests that thin parts of triangles in one plane are dropped, so that corners hardly move. */
+static void
+thin_parts(void)
+{
+	static const double here[3] = {0, 0, 0};
+	const int rounds = 12;
+	int little = 0;
+
+	for (int round = 0; round < rounds; round++)
+	{
+		clear();
+		it.in.skip_flat = true;
+		add_slivers(10, 1, here);
+		(void) mesh_of_split("slivers in one plane");
+		little += did.largest_move < 1e-9;
+		done();
+	}
+	CHECK(little >= rounds - 1, "%d of %d moved by at most 1e-9", little, rounds);
+}
+
 int
 main(void)
 {
@@ -242,6 +370,9 @@ main(void)
 	CHECK_RUN(magnitudes);
 	CHECK_RUN(limits);
 	CHECK_RUN(raised);
+	CHECK_RUN(fans);
+	CHECK_RUN(near_parallel);
+	CHECK_RUN(thin_parts);
 	rb_memory_destroy(memory);
 	return check_done();
 }
