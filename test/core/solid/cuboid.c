@@ -506,8 +506,8 @@ random_models(void)
 					  "threads differ");
 	}
 	ctx.threads = 1;
-	CHECK(inner > rounds && partial > rounds && outer > rounds, "%ld inner, %ld partial, %ld outer",
-		  inner, partial, outer);
+	CHECK(4 * inner > rounds && partial > rounds && outer > rounds,
+		  "%ld inner, %ld partial, %ld outer", inner, partial, outer);
 }
 
 /* Compares models of extreme sizes, which double-double sums do not decide. */
