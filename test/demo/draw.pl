@@ -1,6 +1,6 @@
 # Draws objects as SVG, with the intersecting ones highlighted.
 #
-#	draw.pl cow|mine|contacts|mesh|refined|city <rows >picture
+#	draw.pl cow|mine|contacts|mesh|refined|blocks|city <rows >picture
 #
 # A row of stdin is "thing,hit" followed by the corners of a triangle or the ends of a
 # segment.  Thing 0 is red and thing 1 is blue; an object that meets the other thing is
@@ -31,9 +31,12 @@ my %scene = (
 		# From blue to orange, and dark where nothing helps; also suitable for color-blind readers
 		kinds => [ [ [ 220, 220, 216 ], [ 70, 130, 190 ], [ 150, 200, 226 ], [ 250, 226, 130 ], [ 226, 130, 40 ], [ 90, 20, 60 ] ] ],
 		key_title => 'radius of the circumsphere to shortest edge', key => [ [ 0, 1, 'to 1.0' ], [ 0, 2, 'to 1.3' ], [ 0, 3, 'to 1.6' ], [ 0, 4, 'to 2.0' ], [ 0, 5, 'more' ], [ 0, 0, 'given surfaces' ] ] },
+	blocks => { like => 'mesh', size => [ 1000, 560 ], soft => 1, eye => [ -800, -1500, 260 ], target => [ -25, 0, -315 ], zoom => 2250, key_at => [ 790, 50 ], key_title => 'part of the block in ore',
+		kinds => [ [ [ 220, 220, 216 ], [ 70, 130, 190 ], [ 150, 200, 226 ], [ 250, 226, 130 ], [ 236, 160, 70 ], [ 205, 92, 74 ] ] ],
+		key => [ [ 0, 5, 'all' ], [ 0, 4, '75 % or more' ], [ 0, 3, '50 to 75 %' ], [ 0, 2, '25 to 50 %' ], [ 0, 1, 'less than 25 %' ] ] },
 	city => { size => [ 1000, 500 ], eye => [ 222, -160, 175 ], target => [ 326, 106, 0 ], zoom => 1500, sky => [ 0, 0, 1 ],
 		sun => [ -0.45, -0.5, 0.85 ], fill => [ 0.6, -0.8, -0.1 ], flat => 1 });
-my $scene = $scene{ $ARGV[0] // 'cow' } or die "usage: draw.pl cow|mine|contacts|mesh|refined|city\n";
+my $scene = $scene{ $ARGV[0] // 'cow' } or die "usage: draw.pl cow|mine|contacts|mesh|refined|blocks|city\n";
 $scene = { %{ $scene{ $scene->{like} } }, %$scene } if $scene->{like};
 my ($width, $height) = @{ $scene->{size} };
 my @eye = @{ $scene->{eye} };
