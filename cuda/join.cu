@@ -77,7 +77,7 @@ launch_words_of_hits(rb_device_run *run, const rb_cells_args *args, bool exact)
  * sending pairs: a bit per matched row, or one count per row.
  */
 static uint64_t
-words_of_side(const rb_device_run *run)
+words_of_device_aggregate(const rb_device_run *run)
 {
 	const rb_job *job = run->job;
 	const rb_set *set = job->of == RB_OF_BLUE ? rb_job_blue(job) : job->red;
@@ -100,7 +100,7 @@ needs_words_by_row(const rb_device_run *run)
 rb_status
 rb_words_alloc(rb_device_run *run)
 {
-	const uint64_t bytes = words_of_side(run) * sizeof(uint32_t);
+	const uint64_t bytes = words_of_device_aggregate(run) * sizeof(uint32_t);
 
 	run->words = NULL;
 	if (!needs_words_by_row(run))
@@ -129,8 +129,8 @@ rb_words_send(rb_device_run *run)
 	if (run->words == NULL)
 		return RB_OK;
 	run->emitted = true;
-	return rb_download(run, run->words, words_of_side(run) * sizeof(uint32_t), sizeof(uint32_t),
-					   send_words_to_sink, &first);
+	return rb_download(run, run->words, words_of_device_aggregate(run) * sizeof(uint32_t),
+					   sizeof(uint32_t), send_words_to_sink, &first);
 }
 
 /* ---- the state of a join ---- */

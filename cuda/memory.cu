@@ -312,7 +312,7 @@ report_bounds_kernel(const rb_count *bounds, rb_mailbox *mailbox)
  * the boxes of all parts, which are not padded. Waits for them.
  */
 static rb_status
-find_bounds_of_parts(rb_device_run *run, const rb_device_set *side, double bounds[6])
+find_bounds_of_cached_copy(rb_device_run *run, const rb_device_set *side, double bounds[6])
 {
 	const rb_count most = (rb_count) RB_BOUNDS_BLOCKS * run->device->sms;
 	cudaStream_t stream = run->queue->compute;
@@ -354,7 +354,7 @@ make_copy_of_set(rb_device_run *run, const rb_set *set, uint64_t bytes, rb_devic
 	side.coords = copy->coords;
 	status = rb_upload(run, copy->coords, set->coords, bytes);
 	if (status == RB_OK)
-		status = find_bounds_of_parts(run, &side, copy->bounds);
+		status = find_bounds_of_cached_copy(run, &side, copy->bounds);
 	if (status == RB_OK)
 		*made = copy;
 	else

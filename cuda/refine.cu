@@ -147,14 +147,14 @@ free_slots_of_mesh(const refine_rounds *s)
  * it.
  */
 static rb_status
-reserve_work_list(refine_rounds *s, list *l, size_t more)
+reserve_work_list_on_device(refine_rounds *s, list *l, size_t more)
 {
 	return grow_refine_array(s, &l->room, l->n, l->n + more, sizeof(rb_entry64));
 }
 
 /* Frees the arrays of the mesh and of the work lists when the rounds on the device have ended. */
 static void
-free_arenas(refine_rounds *s)
+free_arenas_of_rounds(refine_rounds *s)
 {
 	rb_refine_arena *all[] = {&s->cells,       &s->sites,      &s->kind,        &s->parent,
 							  &s->free,        &s->tets.room,  &s->later.room,  &s->spare.room,
@@ -474,7 +474,7 @@ grow_all_cavities(refine_rounds *s)
  * their order.
  */
 static rb_status
-gather_from_end_of_list(refine_rounds *s, list *l, uint32_t most)
+gather_last_entries_on_device(refine_rounds *s, list *l, uint32_t most)
 {
 	uint32_t n = l->n < most ? l->n : most;
 
@@ -489,7 +489,7 @@ gather_from_end_of_list(refine_rounds *s, list *l, uint32_t most)
  * to `most`.
  */
 static rb_status
-gather_spread_over_list(refine_rounds *s, uint32_t most)
+gather_spread_entries_on_device(refine_rounds *s, uint32_t most)
 {
 	list *l = &s->tets;
 	const uint32_t window = (uint32_t) rb_round_window(l->n, s->most), before = l->n - window;
@@ -524,7 +524,7 @@ gather_spread_over_list(refine_rounds *s, uint32_t most)
  * are none, the rounds on the device end.
  */
 static rb_status
-gather_candidates_of_round(refine_rounds *s)
+gather_candidates_on_device(refine_rounds *s)
 {
 	uint32_t most = RB_ROUND_CANDIDATES;
 	uint64_t all = (uint64_t) s->pieces.n + s->walls.n + s->tets.n;
@@ -576,11 +576,11 @@ gather_candidates_of_round(refine_rounds *s)
 								  ((size_t) rb_refine_blocks((uint32_t) cap) + 1) * sizeof(uint4)));
 		s->cands_cap = cap;
 	}
-	RB_TRY(gather_from_end_of_list(s, &s->pieces, most));
+	RB_TRY(gather_last_entries_on_device(s, &s->pieces, most));
 	if (s->protecting)
 		return RB_OK;
-	RB_TRY(gather_from_end_of_list(s, &s->walls, most - s->a.ncands));
-	return gather_spread_over_list(s, most - s->a.ncands);
+	RB_TRY(gather_last_entries_on_device(s, &s->walls, most - s->a.ncands));
+	return gather_spread_entries_on_device(s, most - s->a.ncands);
 }
 
 /*
@@ -588,7 +588,7 @@ gather_candidates_of_round(refine_rounds *s)
  * and assigns slots to their new cells.
  */
 static rb_status
-number_winners_of_round(refine_rounds *s)
+number_winners_on_device(refine_rounds *s)
 {
 	rb_refining *r = s->r;
 	uint64_t most = r->options->max_points > 0 ? r->options->max_points : UINT32_MAX - 8;
@@ -633,7 +633,7 @@ number_winners_of_round(refine_rounds *s)
 
 /* Allocates device memory for the splits that the new cells of a round need. */
 static rb_status
-reserve_needs_of_cells(refine_rounds *s)
+reserve_needs_on_device(refine_rounds *s)
 {
 	RB_TRY(
 		grow_refine_block(s, (void **) &s->a.needs, &s->needs_cap, s->a.nfresh, sizeof(uint16_t)));
@@ -646,7 +646,7 @@ reserve_needs_of_cells(refine_rounds *s)
  * of its kernels.
  */
 static void
-copy_work_list_ends(refine_rounds *s)
+pass_work_lists_to_kernels(refine_rounds *s)
 {
 	s->a.pieces = entries_of_work_list(&s->pieces);
 	s->a.walls = entries_of_work_list(&s->walls);
@@ -674,24 +674,24 @@ append_entries_to_work_lists(refine_rounds *s)
 	back = s->counts->back;
 	needs = s->counts->needs;
 	blocked = s->counts->blocked;
-	RB_TRY(reserve_work_list(s, &s->pieces, (size_t) back.x + needs.x));
-	RB_TRY(reserve_work_list(s, &s->walls, (size_t) back.y + needs.y));
-	RB_TRY(reserve_work_list(s, &s->tets, (size_t) back.z + needs.z));
-	RB_TRY(reserve_work_list(s, &s->later, back.w));
+	RB_TRY(reserve_work_list_on_device(s, &s->pieces, (size_t) back.x + needs.x));
+	RB_TRY(reserve_work_list_on_device(s, &s->walls, (size_t) back.y + needs.y));
+	RB_TRY(reserve_work_list_on_device(s, &s->tets, (size_t) back.z + needs.z));
+	RB_TRY(reserve_work_list_on_device(s, &s->later, back.w));
 	if (blocked > 0)
 	{
-		RB_TRY(reserve_work_list(s, &s->blocked, blocked));
+		RB_TRY(reserve_work_list_on_device(s, &s->blocked, blocked));
 		RB_TRY(rb_refine_append_blocked(s->run, &s->a,
 										entries_of_work_list(&s->blocked) + s->blocked.n));
 		s->blocked.n += blocked;
 	}
-	copy_work_list_ends(s);
+	pass_work_lists_to_kernels(s);
 	RB_TRY(rb_refine_append_back(s->run, &s->a));
 	s->pieces.n += back.x;
 	s->walls.n += back.y;
 	s->tets.n += back.z;
 	s->later.n += back.w;
-	copy_work_list_ends(s);
+	pass_work_lists_to_kernels(s);
 	RB_TRY(rb_refine_append_needs(s->run, &s->a, s->needs_sums));
 	s->pieces.n += needs.x;
 	s->walls.n += needs.y;
@@ -726,12 +726,12 @@ run_refine_round(refine_rounds *s)
 	RB_TRY(rb_refine_create(s->run, &s->a));
 	RB_TRY(charge_time_to_refine_step(s, RB_REFINE_MAKE));
 	RB_TRY(grow_all_cavities(s));
-	RB_TRY(number_winners_of_round(s));
+	RB_TRY(number_winners_on_device(s));
 	freed = s->counts->winners.z;
 	RB_TRY(charge_time_to_refine_step(s, RB_REFINE_WINNERS));
 	RB_TRY(rb_refine_fill(s->run, &s->a));
 	RB_TRY(charge_time_to_refine_step(s, RB_REFINE_FILL));
-	RB_TRY(reserve_needs_of_cells(s));
+	RB_TRY(reserve_needs_on_device(s));
 	RB_TRY(rb_refine_needs(s->run, &s->a));
 	RB_TRY(append_entries_to_work_lists(s));
 	RB_TRY(update_free_cell_slots(s, freed));
@@ -767,12 +767,12 @@ run_and_time_refine_round(refine_rounds *s)
  * rounds on the device all cells are new.
  */
 static rb_status
-list_first_needs(refine_rounds *s)
+list_first_needs_on_device(refine_rounds *s)
 {
 	memset(&s->a.places, 0, sizeof(s->a.places));
 	s->a.ncands = 0;
 	s->a.nfresh = s->ncells;
-	RB_TRY(reserve_needs_of_cells(s));
+	RB_TRY(reserve_needs_on_device(s));
 	RB_TRY(rb_refine_needs(s->run, &s->a));
 	return append_entries_to_work_lists(s);
 }
@@ -840,7 +840,7 @@ upload_mesh_to_refine(refine_rounds *s)
 	RB_TRY(grow_refine_array(s, &s->free, 0, (size_t) r->nfree + 1, sizeof(uint32_t)));
 	if (r->nfree > 0)
 		RB_TRY(rb_upload(s->run, free_slots_of_mesh(s), r->free, r->nfree * sizeof(uint32_t)));
-	RB_TRY(reserve_work_list(s, &s->blocked, (size_t) r->nblocked + 1));
+	RB_TRY(reserve_work_list_on_device(s, &s->blocked, (size_t) r->nblocked + 1));
 	s->blocked.n = r->nblocked;
 	return r->nblocked > 0 ? rb_upload(s->run, entries_of_work_list(&s->blocked), r->blocked,
 									   r->nblocked * sizeof(rb_entry64))
@@ -979,10 +979,10 @@ run_refine_rounds(refine_rounds *s)
 	RB_TRY(open_refine_rounds(s));
 	RB_TRY(rb_sync(s->run));
 	RB_TRY(charge_time_to_refine_step(s, RB_REFINE_COPY));
-	RB_TRY(list_first_needs(s));
+	RB_TRY(list_first_needs_on_device(s));
 	while (!s->full && (s->r->most_rounds == 0 || s->rounds < s->r->most_rounds))
 	{
-		RB_TRY(gather_candidates_of_round(s));
+		RB_TRY(gather_candidates_on_device(s));
 		if (s->a.ncands == 0)
 		{
 			s->done = !s->protecting && s->pieces.n + s->walls.n + s->tets.n + s->later.n == 0;
@@ -1029,7 +1029,7 @@ refine_mesh_on_device(rb_device_run *run, rb_refining *r)
 	rb_queue_idle(run);
 	run->nmarks = 0;
 	rb_team_close(&s.team);
-	free_arenas(&s);
+	free_arenas_of_rounds(&s);
 	rb_device_free_all(run);
 	cudaStreamSynchronize(run->queue->compute);
 	rb_queue_give(run, status != RB_DEVICE_FAILED);

@@ -306,7 +306,7 @@ rb_refine_number_winners(rb_device_run *run, const rb_refine_args *a)
  * split alone.
  */
 static __device__ __forceinline__ bool
-is_blocked_subsegment(const rb_refine_args *a, const rb_refine_candidate *cand)
+is_listed_as_blocked(const rb_refine_args *a, const rb_refine_candidate *cand)
 {
 	return cand->verdict == RB_BLOCKED && rb_entry_what(cand->entry) == RB_SPLIT_PIECE &&
 		   (a->protecting || rb_entry_blocked(cand->entry) > 0);
@@ -336,7 +336,7 @@ count_entry_put_back(const rb_refine_args *a, uint32_t i)
 			n.z = what == RB_SPLIT_TET;
 			break;
 		case RB_BLOCKED:
-			if (is_blocked_subsegment(a, cand))
+			if (is_listed_as_blocked(a, cand))
 				break;
 			n.w = 1;
 			if (cand->first != 0)
@@ -359,7 +359,7 @@ __launch_bounds__(RB_REFINE_BLOCK) sum_back_kernel(const __grid_constant__ rb_re
 	uint4 all;
 
 	sum_before_thread_in_block(count_entry_put_back(&a, i), &all);
-	if (i < a.ncands && is_blocked_subsegment(&a, &a.cands[i]))
+	if (i < a.ncands && is_listed_as_blocked(&a, &a.cands[i]))
 		atomicAdd(&a.counts->blocked, 1u);
 	store_sum_of_block(all, a.sums, &a.counts->back);
 }
@@ -419,7 +419,7 @@ __launch_bounds__(SCAN_THREADS)
 	for (uint32_t from = 0; from < a.ncands; from += SCAN_THREADS)
 	{
 		uint32_t i = from + threadIdx.x;
-		bool is = i < a.ncands && is_blocked_subsegment(&a, &a.cands[i]);
+		bool is = i < a.ncands && is_listed_as_blocked(&a, &a.cands[i]);
 		uint4 total;
 		uint4 before = sum_before_thread_in_block(make_uint4(is ? 1 : 0, 0, 0, 0), &total);
 
@@ -444,7 +444,7 @@ rb_refine_append_blocked(rb_device_run *run, const rb_refine_args *a, rb_entry64
  * then summed.
  */
 static __device__ __forceinline__ uint4
-count_needs_of_cell(const rb_refine_args *a, uint32_t i)
+count_list_entries_of_cell(const rb_refine_args *a, uint32_t i)
 {
 	uint32_t needs = i < a->nfresh ? a->needs[i] : 0;
 
@@ -458,8 +458,8 @@ __launch_bounds__(RB_REFINE_BLOCK)
 {
 	uint4 all;
 
-	sum_before_thread_in_block(count_needs_of_cell(&a, blockIdx.x * blockDim.x + threadIdx.x),
-							   &all);
+	sum_before_thread_in_block(
+		count_list_entries_of_cell(&a, blockIdx.x * blockDim.x + threadIdx.x), &all);
 	store_sum_of_block(all, sums, &a.counts->needs);
 }
 
@@ -476,8 +476,9 @@ __launch_bounds__(RB_REFINE_BLOCK)
 	put_needs_kernel(const __grid_constant__ rb_refine_args a, const uint4 *sums)
 {
 	const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-	uint4 all, at = add_sums_of_lists(sum_before_thread_in_block(count_needs_of_cell(&a, i), &all),
-									  sums[blockIdx.x]);
+	uint4 all,
+		at = add_sums_of_lists(sum_before_thread_in_block(count_list_entries_of_cell(&a, i), &all),
+							   sums[blockIdx.x]);
 	uint32_t needs, cell;
 
 	if (i >= a.nfresh || a.needs[i] == 0)
