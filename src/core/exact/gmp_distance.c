@@ -63,7 +63,7 @@ typedef struct measure
 
 /* Subtracts two vectors of exact coordinates of hulls: r = a - b. */
 static void
-subtract_exact_vectors(rb_number *r, const rb_number *a, const rb_number *b)
+subtract_hull_vectors(rb_number *r, const rb_number *a, const rb_number *b)
 {
 	for (int i = 0; i < 3; i++)
 		rb_number_sub(&r[i], &a[i], &b[i]);
@@ -112,7 +112,7 @@ is_hull_in_front(const measure *m, int side, int at, const rb_number *g, int sig
 
 		if (i == at)
 			continue;
-		subtract_exact_vectors(w, m->corner[side][i], m->corner[side][at]);
+		subtract_hull_vectors(w, m->corner[side][i], m->corner[side][at]);
 		rb_number_dot3(&height, w, g);
 		if (height.sign * sign < 0)
 			return false;
@@ -168,14 +168,14 @@ are_features_nearest(measure *m, rb_feature red, rb_feature blue)
 
 	for (int side = 0; side < 2; side++)
 		if (of[side].dim > 0)
-			subtract_exact_vectors(u[side], get_hull_corner(m, side, of[side].at + 1),
-								   get_hull_corner(m, side, of[side].at));
+			subtract_hull_vectors(u[side], get_hull_corner(m, side, of[side].at + 1),
+								  get_hull_corner(m, side, of[side].at));
 	/* r points from blue to red, like g */
-	subtract_exact_vectors(r, get_hull_corner(m, 0, red.at), get_hull_corner(m, 1, blue.at));
+	subtract_hull_vectors(r, get_hull_corner(m, 0, red.at), get_hull_corner(m, 1, blue.at));
 
 	if (red.dim + blue.dim == 0)
 	{
-		subtract_exact_vectors(g, get_hull_corner(m, 0, red.at), get_hull_corner(m, 1, blue.at));
+		subtract_hull_vectors(g, get_hull_corner(m, 0, red.at), get_hull_corner(m, 1, blue.at));
 		rb_number_dot3(&m->p, g, g);
 		rb_number_of(&m->q, 1);
 	}
@@ -222,8 +222,8 @@ are_features_nearest(measure *m, rb_feature red, rb_feature blue)
 		{
 			int side = red.dim == 2 ? 0 : 1;
 
-			subtract_exact_vectors(v, get_hull_corner(m, side, of[side].at + 2),
-								   get_hull_corner(m, side, of[side].at));
+			subtract_hull_vectors(v, get_hull_corner(m, side, of[side].at + 2),
+								  get_hull_corner(m, side, of[side].at));
 			cross_exact_vectors(g, u[side], v);
 			rb_number_dot3(&m->q, g, g);
 			if (m->q.sign == 0)
@@ -301,7 +301,7 @@ common_unit_of_hulls(int unit, const rb_hulls *h)
  * distance is computed.
  */
 static void
-convert_to_exact_units(rb_number *r, double x, int unit)
+count_distance_units(rb_number *r, double x, int unit)
 {
 	uint64_t mantissa;
 	int exponent;
@@ -320,14 +320,14 @@ measure_hulls_exactly(measure *m, const rb_hulls *h, int unit)
 
 	m->unit = unit;
 	for (int a = 0; a < 3; a++)
-		convert_to_exact_units(&origin[a], h->corner[0][a], unit);
+		count_distance_units(&origin[a], h->corner[0][a], unit);
 	for (int side = 0; side < 2; side++)
 	{
 		m->n[side] = h->n[side];
 		for (int i = 0; i < h->n[side]; i++)
 			for (int a = 0; a < 3; a++)
 			{
-				convert_to_exact_units(&x, h->corner[side == 0 ? i : h->n[0] + i][a], unit);
+				count_distance_units(&x, h->corner[side == 0 ? i : h->n[0] + i][a], unit);
 				rb_number_sub(&m->corner[side][i][a], &x, &origin[a]);
 			}
 	}

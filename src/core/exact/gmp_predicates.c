@@ -28,7 +28,7 @@ subtract_points_exactly(rb_number *diff, const double *p, const double *origin, 
  * reduced.
  */
 static void
-compute_exact_det3(rb_number *det, const rb_number *u, const rb_number *v, const rb_number *w)
+compute_predicate_det3(rb_number *det, const rb_number *u, const rb_number *v, const rb_number *w)
 {
 	rb_number minor[3];
 
@@ -104,7 +104,7 @@ rb_gmp_insphere(const double *a, const double *b, const double *c, const double 
 	for (int i = 0; i < 4; i++)
 	{
 		rb_number_dot3(&norm, diff[i], diff[i]);
-		compute_exact_det3(&minor, diff[rest[i][0]], diff[rest[i][1]], diff[rest[i][2]]);
+		compute_predicate_det3(&minor, diff[rest[i][0]], diff[rest[i][1]], diff[rest[i][2]]);
 		rb_number_mul(&term, &minor, &norm);
 		if (i % 2 == 0)
 			rb_number_add(&det, &det, &term);

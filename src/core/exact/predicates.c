@@ -95,7 +95,7 @@ incircle_filter(const double *const *p, const double *d)
  * differences with few digits.
  */
 static int
-incircle_integer(const double *const *p, const double *d)
+incircle_by_exact_differences(const double *const *p, const double *d)
 {
 	double x[3], y[3];
 
@@ -143,7 +143,7 @@ rb_incircle(const double a[2], const double b[2], const double c[2], const doubl
 	int sign = incircle_filter(p, d);
 
 	if (sign == RB_UNSURE)
-		sign = incircle_integer(p, d);
+		sign = incircle_by_exact_differences(p, d);
 	if (sign == RB_UNSURE)
 		sign = incircle_interval(p, d);
 	return sign == RB_UNSURE ? rb_gmp_incircle(a, b, c, d) : sign;

@@ -291,7 +291,7 @@ typedef struct rb_grouping
  * rows share ids, otherwise the row itself.
  */
 static inline uint32_t
-group_of_row(const rb_job *job, uint32_t row)
+aggregate_group_of_row(const rb_job *job, uint32_t row)
 {
 	return job->number != NULL ? job->number[row] : row;
 }
@@ -315,10 +315,10 @@ clear_group_starts_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 static inline uint64_t
 length_of_group_run(const rb_job *job, const uint32_t *row, uint64_t n)
 {
-	const uint32_t group = group_of_row(job, row[0]);
+	const uint32_t group = aggregate_group_of_row(job, row[0]);
 	uint64_t k = 1;
 
-	while (k < n && group_of_row(job, row[2 * k]) == group)
+	while (k < n && aggregate_group_of_row(job, row[2 * k]) == group)
 		k++;
 	return k;
 }
@@ -330,7 +330,7 @@ count_members_of_side(rb_grouping *g, const uint32_t *row, uint64_t n)
 	for (uint64_t i = 0, run; i < n; i += run)
 	{
 		run = length_of_group_run(g->job, row + 2 * i, n - i);
-		rb_add(&g->start[(uint64_t) group_of_row(g->job, row[2 * i]) + 2], run);
+		rb_add(&g->start[(uint64_t) aggregate_group_of_row(g->job, row[2 * i]) + 2], run);
 	}
 }
 
@@ -356,8 +356,8 @@ scatter_members_of_side(rb_grouping *g, const uint32_t *row, const uint32_t *par
 		uint32_t *member;
 
 		run = length_of_group_run(g->job, row + 2 * i, n - i);
-		member =
-			g->member + rb_add(&g->start[(uint64_t) group_of_row(g->job, row[2 * i]) + 1], run);
+		member = g->member +
+				 rb_add(&g->start[(uint64_t) aggregate_group_of_row(g->job, row[2 * i]) + 1], run);
 		for (uint64_t k = 0; k < run; k++)
 			member[k] = partner[2 * (i + k)];
 	}

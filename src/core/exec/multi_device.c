@@ -599,7 +599,7 @@ refine_on_devices(rb_context *ctx, struct rb_refining *refining, size_t size)
  * first.
  */
 static rb_status
-describe_devices(const rb_backend *device, char *text, size_t size)
+describe_all_devices(const rb_backend *device, char *text, size_t size)
 {
 	char first[200] = "", why[200] = "";
 	int usable = 0;
@@ -628,11 +628,12 @@ describe_devices(const rb_backend *device, char *text, size_t size)
  * of the backend for several devices.
  */
 static rb_status
-probe_devices(int number, char *text, size_t size)
+probe_shared_devices(int number, char *text, size_t size)
 {
 	const rb_backend *device = rb_acquire(&shared_device);
 
-	return number < 0 ? describe_devices(device, text, size) : device->probe(number, text, size);
+	return number < 0 ? describe_all_devices(device, text, size)
+					  : device->probe(number, text, size);
 }
 
 /*
@@ -677,7 +678,7 @@ const rb_backend *
 rb_backend_multi_device(const rb_backend *device)
 {
 	static const rb_backend backend = {.name = "cuda",
-									   .probe = probe_devices,
+									   .probe = probe_shared_devices,
 									   .join = join_on_devices,
 									   .warm = is_any_device_warm,
 									   .copy_bytes = bytes_of_copies_on_devices,

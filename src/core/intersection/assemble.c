@@ -379,7 +379,7 @@ rb_curve_add(rb_curve *c, uint32_t red, uint32_t blue)
  * order.
  */
 static int
-by_point_coordinates(const void *a, const void *b, const void *arg)
+by_coordinates_in_shape(const void *a, const void *b, const void *arg)
 {
 	const rb_curve *c = arg;
 	const double *p = rb_point_at(c, *(const uint32_t *) a);
@@ -430,7 +430,7 @@ number_points_of_shape(rb_curve *c)
 	number = RB_ALL(c->work[1], uint32_t);
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
-	RB_TRY(rb_sort(c->ctx, order, n, sizeof *order, by_point_coordinates, c));
+	RB_TRY(rb_sort(c->ctx, order, n, sizeof *order, by_coordinates_in_shape, c));
 	for (uint32_t i = 0; i < n; i++)
 		number[order[i]] = i;
 	for (size_t i = 0; i < sizeof many / sizeof *many; i++)
@@ -608,7 +608,7 @@ append_ring_of_shape(rb_curve *c, const rb_curve_ring *ring)
  * shape.
  */
 static uint32_t
-end_of_polygon_rings(const rb_curve *c, uint32_t i)
+end_of_rings_of_polygon(const rb_curve *c, uint32_t i)
 {
 	const rb_curve_ring *ring = RB_ALL(c->rings, rb_curve_ring);
 	uint32_t k = i + 1;
@@ -647,7 +647,7 @@ write_polygons_of_shape(rb_curve *c, rb_intersection *shape)
 	c->work[3].n = 0;
 	for (uint32_t i = 0, k; i < c->rings.n; i = k)
 	{
-		k = end_of_polygon_rings(c, i);
+		k = end_of_rings_of_polygon(c, i);
 		RB_TRY(rb_sort(c->ctx, ring + i + 1, k - i - 1, sizeof *ring, by_ring_of_points,
 					   c->ring_points.at));
 		RB_TRY(append_point_sequence(c, ring[i].from, ring[i].n, i));
@@ -658,7 +658,7 @@ write_polygons_of_shape(rb_curve *c, rb_intersection *shape)
 	for (uint32_t i = 0; i < shape->npolygons; i++)
 	{
 		const uint32_t first = RB_ALL(c->work[3], sequence)[i].of,
-					   end = end_of_polygon_rings(c, first);
+					   end = end_of_rings_of_polygon(c, first);
 
 		RB_TRY(append_number_to_shape(c, &c->out[3], c->out[4].n));
 		for (uint32_t k = first; k < end; k++)

@@ -53,7 +53,7 @@ rb_boxes_room(rb_context *ctx, rb_boxes *b, uint32_t n)
 
 /* Extends the box of a group of eight boxes of the Morton order to contain another one. */
 static void
-extend_tree_box(double *box, const double *by)
+extend_group_box(double *box, const double *by)
 {
 	for (int k = 0; k < 3; k++)
 	{
@@ -82,7 +82,7 @@ rb_boxes_order(rb_context *ctx, rb_boxes *b)
 		return RB_OK;
 	memcpy(all, b->box, sizeof all);
 	for (uint32_t i = 1; i < b->n; i++)
-		extend_tree_box(all, b->box + 6 * (size_t) i);
+		extend_group_box(all, b->box + 6 * (size_t) i);
 	for (uint32_t i = 0; i < b->n; i++)
 	{
 		const double *box = b->box + 6 * (size_t) i;
@@ -114,7 +114,7 @@ rb_boxes_order(rb_context *ctx, rb_boxes *b)
 			if (i % EIGHT == 0)
 				memcpy(box, b->box + 6 * (size_t) child, 6 * sizeof *box);
 			else
-				extend_tree_box(box, b->box + 6 * (size_t) child);
+				extend_group_box(box, b->box + 6 * (size_t) child);
 		}
 		if (rb_should_stop(ctx))
 			return RB_STOPPED;

@@ -159,7 +159,7 @@ index_of_largest_ratio(const rb_number *x)
 
 /* Returns x / by, a component of a canonical line or plane, rounded to the nearest double. */
 static double
-round_quotient_of_numbers(const rb_number *x, const rb_number *by)
+round_canonical_ratio(const rb_number *x, const rb_number *by)
 {
 	rb_number quotient;
 
@@ -221,7 +221,7 @@ canonical_id_of_ratios(rb_curve *c, rb_canonical_ids *names, const rb_number *x,
 	double row[RB_LINE_WIDTH];
 
 	for (int i = 0; i < n; i++)
-		row[i] = i == by ? 1 : round_quotient_of_numbers(&x[i], &x[by]);
+		row[i] = i == by ? 1 : round_canonical_ratio(&x[i], &x[by]);
 	row[n] = hash_ratios_modulo_prime(x, n, by);
 	return rb_canonical_row(c->ctx, names, row, number);
 }
@@ -250,7 +250,7 @@ rb_canonical_line(rb_curve *c, const double *p, const double *q, uint32_t *line)
 
 /* Computes n and e of the plane n x = e of a triangle, exactly, for its canonical id. */
 static void
-compute_exact_plane(const double *t, rb_number *n, rb_number *e)
+compute_canonical_plane(const double *t, rb_number *n, rb_number *e)
 {
 	rb_number term, x, sum;
 
@@ -274,8 +274,8 @@ canonical_line_of_planes(rb_curve *c, const double *r, const double *b, uint32_t
 {
 	rb_number x[RB_LINE_WIDTH], nr[3], nb[3], er, eb, s, t;
 
-	compute_exact_plane(r, nr, &er);
-	compute_exact_plane(b, nb, &eb);
+	compute_canonical_plane(r, nr, &er);
+	compute_canonical_plane(b, nb, &eb);
 	for (int k = 0; k < 3; k++)
 	{
 		const int u = (k + 1) % 3, v = (k + 2) % 3;
@@ -295,7 +295,7 @@ canonical_id_of_plane(rb_curve *c, const double *t, uint32_t *plane)
 {
 	rb_number x[RB_PLANE_WIDTH];
 
-	compute_exact_plane(t, x, &x[3]);
+	compute_canonical_plane(t, x, &x[3]);
 	return canonical_id_of_ratios(c, &c->planes, x, plane);
 }
 
@@ -369,7 +369,7 @@ rb_side_ends(const rb_curve *c, rb_curve_side s, const double **p, const double 
  * are edges of the same triangle, otherwise NULL.
  */
 static const double *
-common_corner_of_edges(const rb_curve *c, rb_curve_side a, rb_curve_side b)
+corner_between_clip_sides(const rb_curve *c, rb_curve_side a, rb_curve_side b)
 {
 	if (a.of != b.of || a.part != b.part || a.edge == b.edge)
 		return NULL;
@@ -381,7 +381,7 @@ common_corner_of_edges(const rb_curve *c, rb_curve_side a, rb_curve_side b)
  * input vertex, in the projection along the axis.
  */
 static int
-turn_of_projected_point(rb_curve *c, int axis, const double *p, const double *q, const double *x)
+turn_of_clip_corner(rb_curve *c, int axis, const double *p, const double *q, const double *x)
 {
 	const int u = (axis + 1) % 3, v = (axis + 2) % 3;
 
@@ -393,7 +393,7 @@ turn_of_projected_point(rb_curve *c, int axis, const double *p, const double *q,
  * projection along the axis; its sign is the turn.
  */
 static void
-compute_exact_turn(rb_number *r, int axis, const double *p, const double *q, const double *x)
+turn_of_clip_side_end(rb_number *r, int axis, const double *p, const double *q, const double *x)
 {
 	const int u = (axis + 1) % 3, v = (axis + 2) % 3;
 	const double a[2] = {p[u], p[v]}, b[2] = {q[u], q[v]}, d[2] = {x[u], x[v]};
@@ -406,16 +406,16 @@ compute_exact_turn(rb_number *r, int axis, const double *p, const double *q, con
  * polygon, where kp and kq are the determinants against k of the ends of side a.
  */
 static int
-sign_at_implicit_corner(const rb_curve *c, int axis, rb_curve_side a, rb_curve_side b,
-						const rb_number *kp, const rb_number *kq)
+sign_at_clip_corner(const rb_curve *c, int axis, rb_curve_side a, rb_curve_side b,
+					const rb_number *kp, const rb_number *kq)
 {
 	const double *p, *q, *s, *t;
 	rb_number dp, dq, left, right;
 
 	rb_side_ends(c, a, &p, &q);
 	rb_side_ends(c, b, &s, &t);
-	compute_exact_turn(&dp, axis, s, t, p);
-	compute_exact_turn(&dq, axis, s, t, q);
+	turn_of_clip_side_end(&dp, axis, s, t, p);
+	turn_of_clip_side_end(&dq, axis, s, t, q);
 	rb_number_mul(&left, kq, &dp);
 	rb_number_mul(&right, kp, &dq);
 	return rb_number_compare(&left, &right); /* P > Q, since side a starts in the interior of b */
@@ -425,15 +425,15 @@ int
 rb_corner_turn(rb_curve *c, int axis, rb_curve_side a, rb_curve_side b, const double *k,
 			   const double *l)
 {
-	const double *corner = common_corner_of_edges(c, a, b), *p, *q;
+	const double *corner = corner_between_clip_sides(c, a, b), *p, *q;
 	rb_number kp, kq;
 
 	if (corner != NULL)
-		return turn_of_projected_point(c, axis, k, l, corner);
+		return turn_of_clip_corner(c, axis, k, l, corner);
 	rb_side_ends(c, a, &p, &q);
-	compute_exact_turn(&kp, axis, k, l, p);
-	compute_exact_turn(&kq, axis, k, l, q);
-	return sign_at_implicit_corner(c, axis, a, b, &kp, &kq);
+	turn_of_clip_side_end(&kp, axis, k, l, p);
+	turn_of_clip_side_end(&kq, axis, k, l, q);
+	return sign_at_clip_corner(c, axis, a, b, &kp, &kq);
 }
 
 int
@@ -448,7 +448,7 @@ rb_corner_side(rb_curve *c, int axis, rb_curve_side a, rb_curve_side b, rb_curve
 int
 rb_corner_plane(rb_curve *c, int axis, rb_curve_side a, rb_curve_side b, const double *t)
 {
-	const double *corner = common_corner_of_edges(c, a, b), *p, *q;
+	const double *corner = corner_between_clip_sides(c, a, b), *p, *q;
 	rb_number kp, kq;
 
 	if (corner != NULL)
@@ -456,7 +456,7 @@ rb_corner_plane(rb_curve *c, int axis, rb_curve_side a, rb_curve_side b, const d
 	rb_side_ends(c, a, &p, &q);
 	rb_number_orient3d(&kp, t, t + 3, t + 6, p);
 	rb_number_orient3d(&kq, t, t + 3, t + 6, q);
-	return sign_at_implicit_corner(c, axis, a, b, &kp, &kq);
+	return sign_at_clip_corner(c, axis, a, b, &kp, &kq);
 }
 
 rb_status
@@ -504,7 +504,7 @@ static rb_status
 rb_convex_triangle(rb_curve *c, int axis, int of, uint32_t part)
 {
 	const double *t = rb_triangle_at(c, of, part);
-	const bool turned = turn_of_projected_point(c, axis, t, t + 3, t + 6) < 0;
+	const bool turned = turn_of_clip_corner(c, axis, t, t + 3, t + 6) < 0;
 
 	RB_TRY(rb_curve_array_reserve(c->ctx, &c->sides, 3, sizeof(rb_curve_side)));
 	for (uint8_t i = 0; i < 3; i++)
@@ -525,7 +525,7 @@ rb_convex_corners(rb_curve *c, uint32_t from, uint32_t n)
 	for (uint32_t i = 0; i < n; i++)
 	{
 		const rb_curve_side a = side[i], b = side[(i + 1) % n];
-		const double *corner = common_corner_of_edges(c, a, b), *p, *q, *s, *t;
+		const double *corner = corner_between_clip_sides(c, a, b), *p, *q, *s, *t;
 		double at[3];
 
 		if (corner == NULL)

@@ -41,7 +41,7 @@ rb_triangles_meet(const double red[9], const double blue[9])
  * Returns the number of distinct vertices of a part whose meeting points are computed: 3, 2 or 1.
  */
 static inline int
-count_part_vertices(const double *part)
+count_vertices_of_part(const double *part)
 {
 	return rb_equal3(part, part + 3) ? 1 : rb_equal3(part + 3, part + 6) ? 2 : 3;
 }
@@ -61,7 +61,7 @@ count_part_edges(int corners)
  * other part it meets.
  */
 static void
-write_segment_as_needle(const double *a, const double *b, double *to)
+write_edge_as_needle(const double *a, const double *b, double *to)
 {
 	for (int k = 0; k < 3; k++)
 	{
@@ -75,7 +75,7 @@ rb_meet_on(const double *point, const double *part)
 {
 	double p[9];
 
-	write_segment_as_needle(point, point, p);
+	write_edge_as_needle(point, point, p);
 	return rb_triangles_meet(p, part);
 }
 
@@ -106,13 +106,13 @@ add_meeting_point(rb_meet *to, int *n, const double *point, unsigned on_red, uns
 static unsigned
 edges_met_by_needle(const double *needle_of, const double *part)
 {
-	const int edges = count_part_edges(count_part_vertices(part));
+	const int edges = count_part_edges(count_vertices_of_part(part));
 	unsigned met = 0;
 	double edge[9];
 
 	for (int i = 0; i < edges; i++)
 	{
-		write_segment_as_needle(part + 3 * i, part + 3 * ((i + 1) % 3), edge);
+		write_edge_as_needle(part + 3 * i, part + 3 * ((i + 1) % 3), edge);
 		met |= rb_triangles_meet(needle_of, edge) ? 1u << i : 0;
 	}
 	return met;
@@ -150,7 +150,7 @@ find_piercing_point(rb_exact_env *env, const double *p, const double *q, const d
 
 	if (sp * sq >= 0) /* An end in the plane is handled as a vertex */
 		return false;
-	write_segment_as_needle(p, q, edge);
+	write_edge_as_needle(p, q, edge);
 	if (!rb_triangles_meet(edge, t))
 		return false;
 	rb_number_orient3d(&dp, t, t + 3, t + 6, p);
@@ -191,7 +191,7 @@ static void
 meet_triangles_one_way(rb_exact_env *env, const double *t, const double *u, bool turned,
 					   rb_meet *to, int *n)
 {
-	const int corners = count_part_vertices(t);
+	const int corners = count_vertices_of_part(t);
 	double point[3], edge[9];
 
 	for (int i = 0; i < corners; i++)
@@ -200,12 +200,12 @@ meet_triangles_one_way(rb_exact_env *env, const double *t, const double *u, bool
 
 		if (!rb_meet_on(t + 3 * i, u))
 			continue;
-		write_segment_as_needle(t + 3 * i, t + 3 * i, edge);
+		write_edge_as_needle(t + 3 * i, t + 3 * i, edge);
 		of = corners == 3 ? 1u << i | 1u << (i + 2) % 3 : 1u;
 		on = edges_met_by_needle(edge, u);
 		add_meeting_point(to, n, t + 3 * i, turned ? on : of, turned ? of : on);
 	}
-	if (count_part_vertices(u) < 3)
+	if (count_vertices_of_part(u) < 3)
 		return;
 	for (int i = 0; i < count_part_edges(corners); i++)
 	{
@@ -214,7 +214,7 @@ meet_triangles_one_way(rb_exact_env *env, const double *t, const double *u, bool
 
 		if (!find_piercing_point(env, p, q, u, point))
 			continue;
-		write_segment_as_needle(p, q, edge);
+		write_edge_as_needle(p, q, edge);
 		on = edges_met_by_needle(edge, u);
 		add_meeting_point(to, n, point, turned ? on : 1u << i, turned ? 1u << i : on);
 	}
@@ -228,8 +228,8 @@ rb_meet_points(rb_exact_env *env, const double *red, const double *blue, rb_meet
 
 	meet_triangles_one_way(env, red, blue, false, to, &n);
 	meet_triangles_one_way(env, blue, red, true, to, &n);
-	for (int i = 0; i < count_part_edges(count_part_vertices(red)); i++)
-		for (int j = 0; j < count_part_edges(count_part_vertices(blue)); j++)
+	for (int i = 0; i < count_part_edges(count_vertices_of_part(red)); i++)
+		for (int j = 0; j < count_part_edges(count_vertices_of_part(blue)); j++)
 			if (find_edge_crossing(env, red + 3 * i, red + 3 * ((i + 1) % 3), blue + 3 * j,
 								   blue + 3 * ((j + 1) % 3), point))
 				add_meeting_point(to, &n, point, 1u << i, 1u << j);
@@ -275,7 +275,7 @@ rb_meet_lines(const double *p, const double *q, const double *s, const double *t
 
 /* Computes r = a x b of two exact normals, whose planes meet with a third one. */
 static void
-cross_number_vectors(rb_number *r, const rb_number *a, const rb_number *b)
+cross_plane_normals(rb_number *r, const rb_number *a, const rb_number *b)
 {
 	for (int k = 0; k < 3; k++)
 		rb_number_det2(&r[k], &a[(k + 1) % 3], &a[(k + 2) % 3], &b[(k + 1) % 3], &b[(k + 2) % 3]);
@@ -283,7 +283,7 @@ cross_number_vectors(rb_number *r, const rb_number *a, const rb_number *b)
 
 /* Computes the exact normal of a triangle, whose plane meets two others. */
 static void
-exact_normal_of_triangle(rb_number *r, const double *t)
+normal_of_meeting_plane(rb_number *r, const double *t)
 {
 	for (int k = 0; k < 3; k++)
 	{
@@ -303,10 +303,10 @@ rb_meet_planes(const double *a, const double *b, const double *c, double *at)
 {
 	rb_number na[3], nb[3], nc[3], w[3], det, d, e, x, y;
 
-	exact_normal_of_triangle(na, a);
-	exact_normal_of_triangle(nb, b);
-	exact_normal_of_triangle(nc, c);
-	cross_number_vectors(w, nb, nc);
+	normal_of_meeting_plane(na, a);
+	normal_of_meeting_plane(nb, b);
+	normal_of_meeting_plane(nc, c);
+	cross_plane_normals(w, nb, nc);
 	rb_number_dot3(&det, na, w);
 	if (det.sign == 0)
 		return false;

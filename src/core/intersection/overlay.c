@@ -43,7 +43,7 @@ _Static_assert(RB_NUMBER_DEGREE(6, 24) <= RB_NUMBER_WORDS, "room for a plane aga
 
 /* Returns true if an implicit point is exactly a vertex of the part. */
 static bool
-is_part_corner(const double *at, const rb_part *part)
+is_implicit_point_corner(const double *at, const rb_part *part)
 {
 	return rb_equal3(at, part->at) || rb_equal3(at, part->at + 3) || rb_equal3(at, part->at + 6);
 }
@@ -53,8 +53,8 @@ is_part_corner(const double *at, const rb_part *part)
  * if `plane` is false, against the line of one of its edges.
  */
 static void
-evaluate_segment_ends(const rb_part *t, bool plane, int edge, const double *p, const double *q,
-					  rb_number *dp, rb_number *dq)
+evaluate_ends_of_implicit_edge(const rb_part *t, bool plane, int edge, const double *p,
+							   const double *q, rb_number *dp, rb_number *dq)
 {
 	const double *s = t->at + 3 * edge, *e = t->at + 3 * ((edge + 1) % 3);
 
@@ -95,7 +95,8 @@ rb_implicit_point_build(rb_curve *c, const rb_part *red, const rb_part *blue, co
 	while (meet < meets + n - 1 && !rb_equal3(meet->at, at))
 		meet++;
 	memcpy(spot->at, meet->at, sizeof spot->at);
-	spot->corner = is_part_corner(spot->at, red) || is_part_corner(spot->at, blue);
+	spot->corner =
+		is_implicit_point_corner(spot->at, red) || is_implicit_point_corner(spot->at, blue);
 	if (spot->corner)
 		return;
 	of_red = meet->on_red != 0;
@@ -103,9 +104,9 @@ rb_implicit_point_build(rb_curve *c, const rb_part *red, const rb_part *blue, co
 	p = (of_red ? red : blue)->at + 3 * edge;
 	q = (of_red ? red : blue)->at + 3 * ((edge + 1) % 3);
 	if (of_red && meet->on_blue != 0)
-		evaluate_segment_ends(blue, false, __builtin_ctz(meet->on_blue), p, q, &dp, &dq);
+		evaluate_ends_of_implicit_edge(blue, false, __builtin_ctz(meet->on_blue), p, q, &dp, &dq);
 	else
-		evaluate_segment_ends(of_red ? blue : red, true, 0, p, q, &dp, &dq);
+		evaluate_ends_of_implicit_edge(of_red ? blue : red, true, 0, p, q, &dp, &dq);
 	rb_number_sub(&spot->w, &dp, &dq);
 	spot->corner = spot->w.sign == 0; /* Rounding merged several points */
 	for (int k = 0; k < 3; k++)
@@ -523,7 +524,7 @@ typedef struct looking
  * segment. The line is in the polygon's plane.
  */
 static int
-side_of_polygon_corner(looking *l, const rb_curve_piece *polygon, uint32_t i)
+side_of_covering_corner(looking *l, const rb_curve_piece *polygon, uint32_t i)
 {
 	rb_curve *c = l->c;
 	const rb_curve_piece *s = l->piece;
@@ -646,10 +647,10 @@ cover_segment_by_polygon(void *user, uint32_t item)
 		return RB_OK;
 	if (++l->steps % 64 == 0 && rb_should_stop(c->ctx))
 		return RB_STOPPED;
-	before = side_of_polygon_corner(l, polygon, polygon->to - 1);
+	before = side_of_covering_corner(l, polygon, polygon->to - 1);
 	for (uint32_t i = 0; i < polygon->to && status == RB_OK; i++)
 	{
-		const int side = side_of_polygon_corner(l, polygon, i);
+		const int side = side_of_covering_corner(l, polygon, i);
 		uint32_t point = RB_NOTHING;
 
 		if (side == 0)
@@ -745,7 +746,7 @@ classify_point_piece(looking *l)
  * visits one piece of the box tree.
  */
 static rb_status
-test_segment_end(void *user, uint32_t item)
+test_end_on_other_segment(void *user, uint32_t item)
 {
 	looking *l = user;
 	rb_curve *c = l->c;
@@ -780,7 +781,7 @@ test_segment_end(void *user, uint32_t item)
  * by the box tree of the pieces.
  */
 static rb_status
-test_segment_ends(looking *l)
+test_ends_on_other_segments(looking *l)
 {
 	rb_curve *c = l->c;
 	const rb_curve_piece *piece = l->piece;
@@ -799,7 +800,7 @@ test_segment_ends(looking *l)
 		memcpy(box, rb_point_at(c, l->end), 3 * sizeof *box);
 		memcpy(box + 3, box, 3 * sizeof *box);
 		l->made = false;
-		status = rb_boxes_find(&c->boxes, box, test_segment_end, l);
+		status = rb_boxes_find(&c->boxes, box, test_end_on_other_segment, l);
 	}
 	l->spot = NULL;
 	return status;
@@ -824,7 +825,7 @@ rb_curve_covers(rb_curve *c)
 			if (c->count[2] > 0)
 				RB_TRY(rb_boxes_find(&c->boxes, c->boxes.box + 6 * (size_t) i,
 									 cover_segment_by_polygon, &l));
-			RB_TRY(test_segment_ends(&l));
+			RB_TRY(test_ends_on_other_segments(&l));
 		}
 		else if (l.piece->dimension == 2 && c->count[1] > 0)
 			RB_TRY(append_sides_as_intervals(c, l.piece));

@@ -53,7 +53,7 @@ typedef struct edge_cutting
  * Returns the canonical id of the point at a vertex of one of the convex polygons that are merged.
  */
 static uint32_t
-point_of_polygon_corner(const rb_curve *c, polygon_corner x)
+point_of_vertex_in_plane(const rb_curve *c, polygon_corner x)
 {
 	return RB_ALL(c->vertex, uint32_t)[RB_ALL(c->pieces, rb_curve_piece)[x.piece].from + x.k];
 }
@@ -81,7 +81,7 @@ list_vertices_of_planes(rb_curve *c)
 		for (uint32_t k = 0; piece->dimension == 2 && k < piece->to; k++)
 		{
 			const polygon_corner x = {i, k};
-			uint32_t *m = mark + point_of_polygon_corner(c, x);
+			uint32_t *m = mark + point_of_vertex_in_plane(c, x);
 
 			if (*m == 0 || *m == piece->what + 2)
 				continue;
@@ -105,7 +105,7 @@ build_tree_of_corners(rb_curve *c)
 		double *box = c->boxes.box + 6 * (size_t) i;
 
 		memcpy(box,
-			   rb_point_at(c, point_of_polygon_corner(c, RB_ALL(c->work[3], polygon_corner)[i])),
+			   rb_point_at(c, point_of_vertex_in_plane(c, RB_ALL(c->work[3], polygon_corner)[i])),
 			   3 * sizeof *box);
 		memcpy(box + 3, box, 3 * sizeof *box);
 	}
@@ -124,14 +124,14 @@ is_point_between_edge_ends(const rb_curve *c, const rb_edge *e, uint32_t point)
  * there; visits one box of the tree.
  */
 static rb_status
-test_corner_on_edge(void *user, uint32_t item)
+test_vertex_on_ring_edge(void *user, uint32_t item)
 {
 	edge_cutting *cut = user;
 	rb_curve *c = cut->c;
 	const polygon_corner x = RB_ALL(c->work[3], polygon_corner)[item];
 	const rb_curve_piece *piece = RB_ALL(c->pieces, rb_curve_piece) + x.piece;
 	const rb_curve_side *side = RB_ALL(c->sides, rb_curve_side);
-	const uint32_t point = point_of_polygon_corner(c, x);
+	const uint32_t point = point_of_vertex_in_plane(c, x);
 
 	if (piece->what != RB_ALL(c->pieces, rb_curve_piece)[cut->edge.of].what ||
 		!is_point_between_edge_ends(c, &cut->edge, point))
@@ -210,7 +210,7 @@ rb_curve_nodes(rb_curve *c)
 			box[3 + k] = fmax(a, b);
 		}
 		c->work[0].n = 0;
-		RB_TRY(rb_boxes_find(&c->boxes, box, test_corner_on_edge, &cut));
+		RB_TRY(rb_boxes_find(&c->boxes, box, test_vertex_on_ring_edge, &cut));
 		if (c->work[0].n > 0)
 			RB_TRY(split_edge_at_points(c, i));
 		if (rb_stop_due(c->ctx, i, 64))
@@ -414,7 +414,7 @@ typedef struct edge_search
  * start, for the binary search that follows a ring.
  */
 static bool
-is_edge_before(size_t i, const void *arg)
+is_ring_edge_before(size_t i, const void *arg)
 {
 	const edge_search *s = arg;
 	const rb_edge *e = &s->edges[i];
@@ -431,7 +431,7 @@ use_edge_from_point(const rb_curve *c, uint32_t *next, uint32_t of, uint32_t fro
 {
 	const rb_edge *e = RB_ALL(c->work[2], rb_edge);
 	const edge_search search = {e, of, from};
-	const uint32_t first = (uint32_t) rb_lower_bound(0, c->work[2].n, is_edge_before, &search);
+	const uint32_t first = (uint32_t) rb_lower_bound(0, c->work[2].n, is_ring_edge_before, &search);
 	uint32_t low;
 
 	if (first == c->work[2].n || e[first].of != of || e[first].from != from)
@@ -595,7 +595,7 @@ order_rings_of_polygons(rb_curve *c)
  * if none of them is counterclockwise.
  */
 static rb_status
-turn_rings_of_polygons(rb_curve *c, const uint32_t *parent)
+orient_rings_of_polygons(rb_curve *c, const uint32_t *parent)
 {
 	const rb_curve_piece *piece = RB_ALL(c->pieces, rb_curve_piece);
 	rb_curve_ring *ring = RB_ALL(c->rings, rb_curve_ring);
@@ -706,5 +706,5 @@ rb_curve_rings(rb_curve *c)
 	RB_TRY(make_rings_of_edges(c));
 	RB_TRY(order_rings_of_polygons(c));
 	RB_TRY(drop_straight_corners(c));
-	return turn_rings_of_polygons(c, RB_ALL(parents, uint32_t));
+	return orient_rings_of_polygons(c, RB_ALL(parents, uint32_t));
 }

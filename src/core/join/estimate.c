@@ -104,7 +104,8 @@ typedef struct rb_estimation
  * overflows.
  */
 static void
-quarter_box_of_part(const rb_set *set, uint32_t part, double pad, double lo[3], double hi[3])
+quarter_box_of_sampled_part(const rb_set *set, uint32_t part, double pad, double lo[3],
+							double hi[3])
 {
 	rb_object_box(set, part, pad, lo, hi);
 	for (int a = 0; a < 3; a++)
@@ -131,12 +132,12 @@ collect_boxes_of_sample_rows(rb_context *ctx, const rb_set *set, double pad, rb_
 		row->from = part;
 		row->id =
 			set->ids != NULL ? set->ids[number] : (int64_t) ((uint64_t) set->first_id + number);
-		quarter_box_of_part(set, part, pad, row->lo, row->hi);
+		quarter_box_of_sampled_part(set, part, pad, row->lo, row->hi);
 		while (++part < set->nparts && set->row_of != NULL && set->row_of[part] == number)
 		{
 			double lo[3], hi[3];
 
-			quarter_box_of_part(set, part, pad, lo, hi);
+			quarter_box_of_sampled_part(set, part, pad, lo, hi);
 			rb_box_add(row->lo, row->hi, lo, hi);
 		}
 		row->end = part;
@@ -205,7 +206,7 @@ first_scale_bin_with(const double *count, double n)
  * as a pair with itself.
  */
 static inline bool
-is_same_sample_row(const rb_estimation *e, const rb_row_box *red, const rb_row_box *blue)
+is_estimated_row_itself(const rb_estimation *e, const rb_row_box *red, const rb_row_box *blue)
 {
 	return e->what->self && red->id == blue->id;
 }
@@ -282,7 +283,7 @@ compare_few_sample_rows(rb_estimation *e, rb_sweep_plan *l)
 			const rb_row_box *b = &blue->row[bj];
 			double s = 0;
 
-			if (is_same_sample_row(e, r, b))
+			if (is_estimated_row_itself(e, r, b))
 				continue;
 			for (int a = 0; a < e->dims; a++)
 			{
@@ -317,7 +318,7 @@ compare_few_sample_rows(rb_estimation *e, rb_sweep_plan *l)
  * sweep.
  */
 static inline uint32_t
-order_key_of_float(float x)
+sweep_key_of_float(float x)
 {
 	uint32_t bits;
 
@@ -329,7 +330,7 @@ order_key_of_float(float x)
 static uint64_t
 start_of_row_box(const void *row, const void *from)
 {
-	return order_key_of_float(((const float *) from)[*(const uint32_t *) row]);
+	return sweep_key_of_float(((const float *) from)[*(const uint32_t *) row]);
 }
 
 /*
@@ -422,7 +423,7 @@ count_near_pair(rb_estimation *e, uint32_t red, uint32_t blue, double scale)
 	const rb_row_box *r = &e->side[0].row[red], *b = &e->side[1].row[blue];
 	double s = 0;
 
-	if (is_same_sample_row(e, r, b))
+	if (is_estimated_row_itself(e, r, b))
 		return;
 	for (int a = 0; a < e->dims; a++)
 	{
@@ -439,8 +440,8 @@ count_near_pair(rb_estimation *e, uint32_t red, uint32_t blue, double scale)
  * Returns the number of boxes it tested, so that the caller can poll for a stop.
  */
 static uint32_t
-find_near_spans(const rb_sweep_spans *one, uint32_t i, const rb_sweep_spans *others, uint32_t first,
-				float slack, uint32_t *near)
+find_near_sample_boxes(const rb_sweep_spans *one, uint32_t i, const rb_sweep_spans *others,
+					   uint32_t first, float slack, uint32_t *near)
 {
 	uint32_t end = first;
 
@@ -470,7 +471,7 @@ sweep_spans_of_rows(rb_estimation *e, double scale, const rb_sweep_spans *spans,
 	{
 		if (red->from[i] <= blue->from[j])
 		{
-			uint32_t n = find_near_spans(red, i, blue, j, slack, near);
+			uint32_t n = find_near_sample_boxes(red, i, blue, j, slack, near);
 
 			for (uint32_t k = 0; k < n; k++)
 				if (near[k])
@@ -479,7 +480,7 @@ sweep_spans_of_rows(rb_estimation *e, double scale, const rb_sweep_spans *spans,
 		}
 		else
 		{
-			uint32_t n = find_near_spans(blue, j, red, i, slack, near);
+			uint32_t n = find_near_sample_boxes(blue, j, red, i, slack, near);
 
 			for (uint32_t k = 0; k < n; k++)
 				if (near[k])
@@ -548,8 +549,8 @@ estimate_touching_pairs(const rb_estimation *e, int last)
  * sample pair, and returns their number, at most NEAR_PARTS.
  */
 static uint32_t
-collect_parts_near_box(const rb_set *set, double pad, const rb_row_box *row, const rb_row_box *box,
-					   uint32_t *parts)
+collect_parts_for_exact_test(const rb_set *set, double pad, const rb_row_box *row,
+							 const rb_row_box *box, uint32_t *parts)
 {
 	uint32_t n = 0;
 
@@ -557,7 +558,7 @@ collect_parts_near_box(const rb_set *set, double pad, const rb_row_box *row, con
 	{
 		double lo[3], hi[3];
 
-		quarter_box_of_part(set, i, pad, lo, hi);
+		quarter_box_of_sampled_part(set, i, pad, lo, hi);
 		if (rb_boxes_overlap(lo, hi, box->lo, box->hi))
 			parts[n++] = i;
 	}
@@ -575,8 +576,8 @@ do_sample_rows_meet(const rb_estimation *e, rb_exact_env *env, rb_pair pair, uin
 
 	if (*asked > MAX_TESTED_PARTS)
 		return -1;
-	nr = collect_parts_near_box(red, e->pad, r, b, rparts);
-	nb = collect_parts_near_box(blue, e->pad, b, r, bparts);
+	nr = collect_parts_for_exact_test(red, e->pad, r, b, rparts);
+	nb = collect_parts_for_exact_test(blue, e->pad, b, r, bparts);
 	*asked += (r->end - r->from) + (b->end - b->from) + nr * nb;
 	for (uint32_t i = 0; i < nr; i++)
 		for (uint32_t j = 0; j < nb; j++)

@@ -94,7 +94,7 @@ clamp_to_finite(double x)
  * small sample has enough pairs.
  */
 static void
-grow_sample_box(double *to, const double *box, int dims, double pad, double growth)
+grow_box_for_tile_planning(double *to, const double *box, int dims, double pad, double growth)
 {
 	for (int a = 0; a < dims; a++)
 	{
@@ -112,7 +112,7 @@ grow_sample_box(double *to, const double *box, int dims, double pad, double grow
  * the sample join that plans tiles.
  */
 static rb_status
-collect_spread_sample_rows(rb_sample_join *l, int k)
+collect_rows_for_tile_planning(rb_sample_join *l, int k)
 {
 	const rb_set *sample = l->job->sample[k];
 	const size_t width = 2 * (size_t) l->dims;
@@ -134,7 +134,7 @@ collect_spread_sample_rows(rb_sample_join *l, int k)
 		if (l->growth == 1 && pad == 0)
 			memcpy(to, box, width * sizeof(double));
 		else
-			grow_sample_box(to, box, l->dims, pad, l->growth);
+			grow_box_for_tile_planning(to, box, l->dims, pad, l->growth);
 	}
 	return status;
 }
@@ -193,7 +193,7 @@ receive_sample_pairs(void *user, const rb_pair *pairs, size_t n)
  * tiles are cut.
  */
 static rb_status
-join_samples_with_growth(rb_sample_join *l)
+join_samples_for_tile_planning(rb_sample_join *l)
 {
 	const rb_sink sink = {.put = receive_sample_pairs, .user = l};
 	const int threads = l->ctx->threads;
@@ -203,7 +203,7 @@ join_samples_with_growth(rb_sample_join *l)
 	l->found = l->equal = 0;
 	l->overflow = false;
 	for (int k = 0; k < l->sides && status == RB_OK; k++)
-		status = collect_spread_sample_rows(l, k);
+		status = collect_rows_for_tile_planning(l, k);
 	if (status != RB_OK)
 		return status;
 	job.blue = l->sides == 2 ? &l->side[1] : NULL;
@@ -221,7 +221,7 @@ join_samples_with_growth(rb_sample_join *l)
 
 /* Returns the fraction of all rows of a side that took part in the sample join for tiles. */
 static double
-sampled_fraction(const rb_sample_join *l, int k)
+fraction_of_rows_joined(const rb_sample_join *l, int k)
 {
 	const double n = l->side[k].nrows, rows = l->job->rows[k];
 
@@ -236,7 +236,7 @@ sampled_fraction(const rb_sample_join *l, int k)
 static bool
 are_equal_boxes_same_rows(const rb_sample_join *l)
 {
-	const double expected = l->sides == 2 ? l->side[0].nrows * sampled_fraction(l, 1) : 0;
+	const double expected = l->sides == 2 ? l->side[0].nrows * fraction_of_rows_joined(l, 1) : 0;
 
 	return (double) l->equal <= 2 * expected;
 }
@@ -249,8 +249,9 @@ static double
 weight_of_sample_pair(const rb_sample_join *l)
 {
 	if (l->sides == 1)
-		return 1 / (sampled_fraction(l, 0) * sampled_fraction(l, 0));
-	return (l->job->self ? 0.5 : 1) / (sampled_fraction(l, 0) * sampled_fraction(l, 1));
+		return 1 / (fraction_of_rows_joined(l, 0) * fraction_of_rows_joined(l, 0));
+	return (l->job->self ? 0.5 : 1) /
+		   (fraction_of_rows_joined(l, 0) * fraction_of_rows_joined(l, 1));
 }
 
 /*
@@ -289,7 +290,7 @@ find_factor_of_growth(rb_sample_join *l, double *more)
 		return RB_OK;
 	l->pairs = NULL;
 	l->growth = fmax(growth / STEP, 1);
-	status = join_samples_with_growth(l);
+	status = join_samples_for_tile_planning(l);
 	if (status == RB_OK)
 		status = settle_pairs_of_equal_boxes(l);
 	if (l->found > 0)
@@ -305,7 +306,7 @@ find_factor_of_growth(rb_sample_join *l, double *more)
  * if the current one has enough pairs.
  */
 static bool
-refine_sample_attempt(rb_sample_join *l, double wanted, bool all)
+plan_next_sample_join(rb_sample_join *l, double wanted, bool all)
 {
 	const double missing = wanted / fmax((double) l->found, 0.5);
 
@@ -348,13 +349,13 @@ find_sample_pairs(rb_sample_join *l, double wanted)
 	}
 	do
 	{
-		status = join_samples_with_growth(l);
+		status = join_samples_for_tile_planning(l);
 		if (status == RB_OK && !l->overflow)
 			status = settle_pairs_of_equal_boxes(l);
 		if (status != RB_OK)
 			return status;
 		had_too_many |= l->overflow;
-	} while ((l->overflow || !had_too_many) && refine_sample_attempt(l, wanted, all));
+	} while ((l->overflow || !had_too_many) && plan_next_sample_join(l, wanted, all));
 	pairs->n = (uint32_t) l->found;
 	pairs->weight = weight_of_sample_pair(l);
 	status = find_factor_of_growth(l, &more);
@@ -713,7 +714,7 @@ cut_position_between(double low, double high)
  * otherwise anywhere. If the tile is too thin to be cut, leaves its low half empty.
  */
 static void
-cut_tile_anywhere(const rb_kd *k, const rb_kd_node *node, rb_kd_cut *cut)
+cut_tile_between_rows(const rb_kd *k, const rb_kd_node *node, rb_kd_cut *cut)
 {
 	for (int axis = 0; axis < k->dims && node->rows > 0; axis++)
 	{
@@ -794,7 +795,7 @@ cut_kd_node(rb_kd *k, rb_kd_node *node)
 	if (status == RB_OK)
 	{
 		if (cut.axis < 0)
-			cut_tile_anywhere(k, node, &cut);
+			cut_tile_between_rows(k, node, &cut);
 		half[0].high[cut.axis] = half[1].low[cut.axis] = cut.at;
 		for (int i = 0; i < 2 && status == RB_OK; i++)
 			status = fill_half_of_kd_node(k, node, &half[i], &cut, i == 0);

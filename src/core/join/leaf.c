@@ -428,7 +428,7 @@ is_leaf_pair_known(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, ui
  * of them are tested in this leaf.
  */
 static inline void
-mark_matched_pair(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t pair)
+mark_matched_pair_of_leaf(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t pair)
 {
 	const rb_pair p = pair_of_tile_objects(w, red, blue, pair);
 
@@ -449,7 +449,7 @@ write_matching_pairs(rb_leaf *w, rb_tile *red, rb_tile *blue, const uint32_t *pa
 	{
 		for (uint32_t i = 0; i < n; i++)
 			if (!is_leaf_pair_known(w, red, blue, pairs[i]))
-				mark_matched_pair(w, red, blue, pairs[i]);
+				mark_matched_pair_of_leaf(w, red, blue, pairs[i]);
 		return RB_OK;
 	}
 	for (uint32_t i = 0; i < n; i++)

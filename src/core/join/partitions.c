@@ -292,7 +292,7 @@ swap_sampled_parts(rb_sample_part *p, rb_sample_part *q)
  * positions relative to the extents of the boxes, or -1 if all positions are equal.
  */
 static int
-find_axis_to_cut(const rb_cutting *k, uint32_t from, uint32_t to)
+find_axis_to_cut_partition(const rb_cutting *k, uint32_t from, uint32_t to)
 {
 	const double each = 1.0 / (to - from);
 	double best = 0;
@@ -383,7 +383,7 @@ find_cut_position(const rb_cutting *k, uint32_t from, uint32_t to, int axis, dou
 static void
 cut_partition(rb_cutting *k, uint32_t from, uint32_t to, int n, const rb_box *ends)
 {
-	const int axis = n > 1 ? find_axis_to_cut(k, from, to) : -1;
+	const int axis = n > 1 ? find_axis_to_cut_partition(k, from, to) : -1;
 	rb_box half[2] = {*ends, *ends};
 	uint32_t middle = from;
 	double weight = 0, at;
@@ -431,7 +431,7 @@ static unsigned known_next;
 
 /* Returns true if the boxes of two partitions are equal, for the lookup of remembered cuts. */
 static bool
-are_box_ends_equal(const rb_box *p, const rb_box *q)
+are_partitions_equal(const rb_box *p, const rb_box *q)
 {
 	bool same = p->dims == q->dims;
 
@@ -468,7 +468,7 @@ recall_partition_cuts(const rb_job *job, int n, rb_box *share)
 		const rb_known_cuts *k = &known[i];
 
 		found = k->n == n && k->number[0] == ask.number[0] && k->number[1] == ask.number[1] &&
-				k->pad == ask.pad && are_box_ends_equal(&k->tile, &ask.tile);
+				k->pad == ask.pad && are_partitions_equal(&k->tile, &ask.tile);
 		if (found)
 			memcpy(share, k->share, (size_t) n * sizeof(rb_box));
 	}

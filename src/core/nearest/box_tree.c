@@ -262,7 +262,7 @@ fill_inner_boxes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * same distance.
  */
 static uint32_t
-rank_of_part(const rb_tree *tree, uint32_t part)
+rank_of_tree_part(const rb_tree *tree, uint32_t part)
 {
 	const uint32_t row = rb_row_of(tree->set, part);
 
@@ -273,8 +273,8 @@ rank_of_part(const rb_tree *tree, uint32_t part)
 static int
 by_rank_of_part(const void *a, const void *b, const void *tree)
 {
-	const uint32_t x = rank_of_part(tree, ((const rb_tree_center *) a)->part);
-	const uint32_t y = rank_of_part(tree, ((const rb_tree_center *) b)->part);
+	const uint32_t x = rank_of_tree_part(tree, ((const rb_tree_center *) a)->part);
+	const uint32_t y = rank_of_tree_part(tree, ((const rb_tree_center *) b)->part);
 
 	return (x > y) - (x < y);
 }

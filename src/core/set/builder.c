@@ -201,7 +201,7 @@ sort_rejected_ids(const rb_builder *b, int64_t *ids)
  * per id.
  */
 static void
-keep_first_rejected_rows(rb_builder *b, const int64_t *ids, uint32_t n, uint8_t *seen)
+keep_first_refusal_of_each_id(rb_builder *b, const int64_t *ids, uint32_t n, uint8_t *seen)
 {
 	uint32_t kept = 0;
 
@@ -275,7 +275,7 @@ rb_builder_drop_rejected(rb_builder *b, rb_error *error)
 	RB_TRY(rb_resize(b->memory, (void **) &ids, b->nrefused * sizeof *ids, error));
 	RB_TRY(rb_resize(b->memory, (void **) &seen, b->nrefused, error));
 	n = sort_rejected_ids(b, ids);
-	keep_first_rejected_rows(b, ids, n, seen);
+	keep_first_refusal_of_each_id(b, ids, n, seen);
 	drop_rows_with_ids(b, ids, n);
 	return RB_OK;
 }
@@ -535,8 +535,9 @@ rb_builder_reject(rb_builder *b, const rb_refusal *refusal, rb_error *error)
  * dropped.
  */
 static rb_status
-append_rows_in_tile(rb_builder *b, const double *coords, uint32_t nparts, const int64_t *ids,
-					const uint32_t *ends, uint32_t nrows, rb_error *error)
+append_rows_of_tile_to_builder(rb_builder *b, const double *coords, uint32_t nparts,
+							   const int64_t *ids, const uint32_t *ends, uint32_t nrows,
+							   rb_error *error)
 {
 	const size_t width = (size_t) b->width;
 	uint32_t from = 0;
@@ -570,7 +571,7 @@ rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts, const in
 	if (nparts == 0 && nrows == 0)
 		return RB_OK;
 	if (b->tile.dims != 0)
-		return append_rows_in_tile(b, coords, nparts, ids, ends, nrows, error);
+		return append_rows_of_tile_to_builder(b, coords, nparts, ids, ends, nrows, error);
 	RB_TRY(rb_builder_reserve(b, nparts, error));
 	if (nparts > 0)
 		memcpy(b->coords + (size_t) start * (size_t) b->width, coords,
@@ -614,7 +615,7 @@ are_built_ids_consecutive(const rb_builder *b)
  * numbers from 0 in each row.
  */
 static void
-number_faces_in_rows(rb_builder *b)
+number_faces_of_built_rows(rb_builder *b)
 {
 	uint32_t first = 0; /* previous number of the current face */
 
@@ -655,7 +656,7 @@ rb_builder_finish(rb_builder *b, const rb_set **set, rb_error *error)
 	RB_TRY(rb_set_own(b->memory, &s, set, error));
 	if (b->faced > 0)
 	{
-		number_faces_in_rows(b);
+		number_faces_of_built_rows(b);
 		b->face_of = NULL;
 	}
 	b->coords = NULL;

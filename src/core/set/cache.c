@@ -174,8 +174,8 @@ evict_unheld_cache_entry(rb_cache *cache, const rb_set *set)
  * without evicting another one.
  */
 static rb_status
-move_set_into_cache(rb_cache *cache, const void *key, size_t key_size, const rb_set *set,
-					size_t card_size, cache_entry **kept, rb_error *error)
+move_set_to_cache_memory(rb_cache *cache, const void *key, size_t key_size, const rb_set *set,
+						 size_t card_size, cache_entry **kept, rb_error *error)
 {
 	cache_entry *k = NULL;
 	rb_status status;
@@ -223,7 +223,7 @@ rb_cache_put(rb_cache *cache, const void *key, size_t key_size, const rb_set *se
 	if (old != NULL && is_eviction_useful((const cache_entry *) old, set))
 		rb_cache_drop(cache, old);
 	do
-		status = move_set_into_cache(cache, key, key_size, set, card_size, &k, error);
+		status = move_set_to_cache_memory(cache, key, key_size, set, card_size, &k, error);
 	while (status == RB_OVER_BUDGET && evict_unheld_cache_entry(cache, set));
 	if (status != RB_OK)
 		return status;

@@ -236,8 +236,8 @@ prepare_exact_plane(rb_polygon_face *f, flatness_exact *s)
  * flat within a tolerance.
  */
 static void
-exact_distance_from_plane(const rb_polygon_face *f, const flatness_exact *s, uint32_t corner,
-						  rb_number *square)
+exact_distance_from_face_plane(const rb_polygon_face *f, const flatness_exact *s, uint32_t corner,
+							   rb_number *square)
 {
 	rb_number v[3], height, d;
 
@@ -261,7 +261,7 @@ report_farthest_corner(rb_polygon_face *f, const flatness_exact *s)
 	rb_number_of(&farthest, 0);
 	for (uint32_t i = 0; i < f->ncorners && !rb_face_stops(f, 64); i++)
 	{
-		exact_distance_from_plane(f, s, i, &square);
+		exact_distance_from_face_plane(f, s, i, &square);
 		if (rb_number_compare(&square, &farthest) <= 0)
 			continue;
 		rb_number_copy(&farthest, &square);
@@ -300,7 +300,7 @@ rb_face_check_flat(rb_polygon_face *f)
 		prepared = true;
 		if (side == 0)
 		{
-			exact_distance_from_plane(f, &exact, i, &square);
+			exact_distance_from_face_plane(f, &exact, i, &square);
 			side = rb_number_compare(&square, &exact.limit);
 		}
 		if (side > 0)
@@ -503,7 +503,7 @@ append_face_corner(const rb_polygon_face *f, double *to, uint32_t i)
  * line.
  */
 static int
-by_corner_along_line(const void *a, const void *b, const void *arg)
+by_face_corner_along_line(const void *a, const void *b, const void *arg)
 {
 	const rb_corner *corner = arg;
 	const double *p = corner[*(const uint32_t *) a].at, *q = corner[*(const uint32_t *) b].at;
@@ -538,7 +538,7 @@ append_face_on_line(rb_polygon_face *f)
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
 	rb_context_init(&ctx, b->memory);
-	(void) rb_sort(&ctx, order, n, sizeof *order, by_corner_along_line, f->corner);
+	(void) rb_sort(&ctx, order, n, sizeof *order, by_face_corner_along_line, f->corner);
 	for (uint32_t i = 0; i < n; i++)
 		last[f->corner[order[i]].ring] = i;
 	to = b->coords + (size_t) b->nparts * 9;
@@ -548,8 +548,8 @@ append_face_on_line(rb_polygon_face *f)
 		const bool covered = i > 0 && end >= i;
 		uint32_t other = order[i];
 
-		for (next = i; next < n && by_corner_along_line(order + i, order + next, f->corner) == 0;
-			 next++)
+		for (next = i;
+			 next < n && by_face_corner_along_line(order + i, order + next, f->corner) == 0; next++)
 			if (last[f->corner[order[next]].ring] > end)
 				end = last[f->corner[order[next]].ring];
 		if (end >= next)

@@ -17,7 +17,7 @@
  * it, 0 if on it.
  */
 static int
-rb_face_side(const rb_polygon_face *f, uint32_t a, uint32_t b, uint32_t c)
+side_of_face_edge(const rb_polygon_face *f, uint32_t a, uint32_t b, uint32_t c)
 {
 	const rb_vertex *p = f->vertex + a, *q = f->vertex + b, *r = f->vertex + c;
 	int sign = rb_orient2d_filter(p->at[0], p->at[1], q->at[0], q->at[1], r->at[0], r->at[1]);
@@ -199,7 +199,7 @@ is_vertex_in_circle(const rb_polygon_face *f, uint32_t a, uint32_t b, uint32_t c
 static inline bool
 is_half_edge_above(const rb_polygon_face *f, uint32_t h, uint32_t base)
 {
-	return rb_face_side(f, rb_half_to(f, h), rb_half_to(f, base), f->half[base].from) > 0;
+	return side_of_face_edge(f, rb_half_to(f, h), rb_half_to(f, base), f->half[base].from) > 0;
 }
 
 typedef struct hull
@@ -219,9 +219,9 @@ merge_vertex_hulls(rb_polygon_face *f, hull l, hull r)
 	/* Find the lower common tangent. */
 	for (;;)
 	{
-		if (rb_face_side(f, f->half[rdi].from, f->half[ldi].from, rb_half_to(f, ldi)) > 0)
+		if (side_of_face_edge(f, f->half[rdi].from, f->half[ldi].from, rb_half_to(f, ldi)) > 0)
 			ldi = f->half[ldi].next;
-		else if (rb_face_side(f, f->half[ldi].from, rb_half_to(f, rdi), f->half[rdi].from) > 0)
+		else if (side_of_face_edge(f, f->half[ldi].from, rb_half_to(f, rdi), f->half[rdi].from) > 0)
 			rdi = rb_half_left(f, rdi ^ 1);
 		else
 			break;
@@ -285,7 +285,7 @@ triangulate_vertex_range(rb_polygon_face *f, uint32_t first, uint32_t n)
 	}
 	if (n == 3)
 	{
-		int side = rb_face_side(f, first, first + 1, first + 2);
+		int side = side_of_face_edge(f, first, first + 1, first + 2);
 
 		a = rb_half_create(f, first, first + 1);
 		b = rb_half_create(f, first + 1, first + 2);
@@ -425,8 +425,9 @@ flip_around_corner(rb_polygon_face *f, uint32_t t)
 		w = half[h].from;
 		u = half[tp].from;
 		x = half[hp].from;
-		if (rb_face_side(f, u, v, w) > 0 && rb_face_incircle(f->vertex[u].at, f->vertex[v].at,
-															 f->vertex[w].at, f->vertex[x].at) < 0)
+		if (side_of_face_edge(f, u, v, w) > 0 &&
+			rb_face_incircle(f->vertex[u].at, f->vertex[v].at, f->vertex[w].at, f->vertex[x].at) <
+				0)
 			continue;
 		half[t].from = x;
 		half[h].from = u;
@@ -575,14 +576,14 @@ find_half_edge_toward(rb_polygon_face *f, uint32_t *a, uint32_t *b, bool *along)
 	for (int i = 0; i < 2; i++)
 	{
 		h[i] = f->vertex[from[i]].half;
-		side[i] = rb_face_side(f, from[i], rb_half_to(f, h[i]), from[1 - i]);
+		side[i] = side_of_face_edge(f, from[i], rb_half_to(f, h[i]), from[1 - i]);
 	}
 	for (int i = 0;; i = 1 - i)
 	{
 		uint32_t left = rb_half_left(f, h[i]);
 		uint32_t to = rb_half_to(f, h[i]);
 		/* side of the other corner with respect to the next half-edge */
-		int next = rb_face_side(f, from[i], rb_half_to(f, left), from[1 - i]);
+		int next = side_of_face_edge(f, from[i], rb_half_to(f, left), from[1 - i]);
 
 		*along = side[i] == 0 && (to > from[i]) == (from[1 - i] > from[i]);
 		if (*along || (side[i] > 0 && next < 0) || rb_face_stops(f, 1))
@@ -639,7 +640,7 @@ insert_edge_of_ring(rb_polygon_face *f, uint32_t corner)
 				if (rb_face_stops(f, 1))
 					return RB_GEOMETRY_STOPPED;
 				crossed[n++] = h;
-				side = rb_face_side(f, a, b, f->half[f->half[t].prev].from);
+				side = side_of_face_edge(f, a, b, f->half[f->half[t].prev].from);
 				h = side < 0 ? f->half[t].prev : f->half[t].next;
 			} while (side != 0);
 			/* Now h ends at that corner. */
@@ -724,7 +725,7 @@ rb_face_edges(rb_polygon_face *f)
  * on it.
  */
 static bool
-is_vertex_in_ring(const rb_polygon_face *f, uint32_t ring, uint32_t v)
+is_face_vertex_in_ring(const rb_polygon_face *f, uint32_t ring, uint32_t v)
 {
 	bool inside = false;
 
@@ -740,7 +741,7 @@ is_vertex_in_ring(const rb_polygon_face *f, uint32_t ring, uint32_t v)
 		/* Vertex numbers follow the order of x, then y. */
 		if ((p < v) == (q < v))
 			continue;
-		side = p < q ? rb_face_side(f, p, q, v) : rb_face_side(f, q, p, v);
+		side = p < q ? side_of_face_edge(f, p, q, v) : side_of_face_edge(f, q, p, v);
 		if (side == 0)
 			return true;
 		inside ^= side > 0;
@@ -753,7 +754,7 @@ static bool
 is_ring_in_ring(const rb_polygon_face *f, uint32_t inner, uint32_t outer)
 {
 	for (uint32_t i = 0; i < f->ncorners; i++)
-		if (f->corner[i].ring == inner && !is_vertex_in_ring(f, outer, f->corner[i].vertex))
+		if (f->corner[i].ring == inner && !is_face_vertex_in_ring(f, outer, f->corner[i].vertex))
 			return false;
 	return true;
 }

@@ -58,7 +58,7 @@ rb_view_uncount(rb_memory *memory, const rb_set *set)
  * and frees its definition.
  */
 static void
-drop_delta_definition(rb_memory *memory, rb_set *set)
+drop_definition_of_delta_set(rb_memory *memory, rb_set *set)
 {
 	const rb_view *view = set->view;
 	const rb_set *kept = view->kept;
@@ -112,7 +112,7 @@ rb_set_move(const rb_set *set, rb_memory *to, rb_error *error)
 	int n;
 
 	if (set->view != NULL) /* A materialized delta set no longer needs its sources. */
-		drop_delta_definition(from, &owner->set);
+		drop_definition_of_delta_set(from, &owner->set);
 	for (n = 0; n < 6; n++)
 	{
 		status = rb_memory_move(from, to, block[n], error);
@@ -177,7 +177,7 @@ rb_set_release(const rb_set **set)
 	free_set_array(owner->memory, owner->set.faces);
 	free_set_array(owner->memory, owner->set.face_of);
 	if (owner->set.view != NULL)
-		drop_delta_definition(owner->memory, &owner->set);
+		drop_definition_of_delta_set(owner->memory, &owner->set);
 	RB_FREE(owner->memory, owner);
 }
 

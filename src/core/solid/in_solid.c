@@ -233,7 +233,8 @@ append_thread_hits(lines_join *a, const hit *hits, size_t n)
  * whose box contains the start.
  */
 static bool
-is_ray_start_below(const lines_join *a, rb_exact_env *env, uint32_t ray, uint32_t triangle)
+is_line_start_below_triangle(const lines_join *a, rb_exact_env *env, uint32_t ray,
+							 uint32_t triangle)
 {
 	const double *p = a->rays.set->coords + (size_t) ray * 6;
 	const double *t = a->solids->coords + (size_t) triangle * 9;
@@ -267,7 +268,7 @@ collect_solid_hits(void *user, const rb_pair *pairs, size_t n)
 				continue;
 			if (red < segments)
 				hits[k++] = (hit){solid, red, triangle};
-			else if (is_ray_start_below(a, &env, red - segments, triangle))
+			else if (is_line_start_below_triangle(a, &env, red - segments, triangle))
 				hits[k++] = (hit){solid, a->start_of[red - segments], START};
 		}
 		RB_TRY(append_thread_hits(a, hits, k));
@@ -449,8 +450,8 @@ append_intervals_in_solid(desk *d, uint32_t line, uint32_t solid)
  * ended inside the solid, which this line continues.
  */
 static rb_status
-compute_intervals_in_solid(desk *d, uint32_t line, uint32_t solid, bool inside, const hit *hits,
-						   size_t n)
+append_intervals_of_line_and_solid(desk *d, uint32_t line, uint32_t solid, bool inside,
+								   const hit *hits, size_t n)
 {
 	const lines_join *a = d->a;
 	const uint32_t first = a->first[line];
@@ -509,7 +510,7 @@ compute_intervals_in_solids(desk *d, uint32_t line, const hit *hits, size_t n)
 			end++;
 		status = rb_should_stop(d->a->ctx)
 					 ? RB_STOPPED
-					 : compute_intervals_in_solid(d, line, solid, open, hits + i, end - i);
+					 : append_intervals_of_line_and_solid(d, line, solid, open, hits + i, end - i);
 		if (d->stretches.inside_at_end)
 			d->still[still++] = solid;
 		k += open;

@@ -128,7 +128,7 @@ clip_segment_to_triangle(rb_exact_env *env, const double *segment, const double 
 
 /* Returns true if all vertices of a triangle that the line meets are on the line of its segment. */
 static bool
-is_triangle_along_segment(rb_exact_env *env, const double *segment, const double *t)
+is_triangle_on_segment_line(rb_exact_env *env, const double *segment, const double *t)
 {
 	for (int i = 0; i < 3; i++)
 		if (rb_projection_axis(env, segment, segment + 3, t + 3 * i) != -1)
@@ -141,7 +141,7 @@ is_triangle_along_segment(rb_exact_env *env, const double *segment, const double
  * line.
  */
 static bool
-clip_segment_to_needle(const double *segment, const double *t, rb_location place[2])
+clip_segment_to_flat_triangle(const double *segment, const double *t, rb_location place[2])
 {
 	const double *a = segment, *b = segment + 3;
 	int axis = 0;
@@ -206,8 +206,8 @@ rb_segment_crosses(rb_exact_env *env, const double *segment, const double *trian
 	{
 		int axis = rb_projection_axis(env, t, t + 3, t + 6);
 		bool overlaps = axis >= 0 ? clip_segment_to_triangle(env, segment, t, axis, place)
-								  : is_triangle_along_segment(env, segment, t) &&
-										clip_segment_to_needle(segment, t, place);
+								  : is_triangle_on_segment_line(env, segment, t) &&
+										clip_segment_to_flat_triangle(segment, t, place);
 
 		return overlaps ? RB_OVERLAPS : RB_CROSSES_NOT;
 	}
@@ -260,8 +260,8 @@ rb_segment_meets(rb_exact_env *env, const double *segment, const double *triangl
 		axis = rb_projection_axis(env, t, t + 3, t + 6);
 		if (axis >= 0)
 			(void) clip_segment_to_triangle(env, segment, t, axis, place);
-		else if (is_triangle_along_segment(env, segment, t))
-			(void) clip_segment_to_needle(segment, t, place);
+		else if (is_triangle_on_segment_line(env, segment, t))
+			(void) clip_segment_to_flat_triangle(segment, t, place);
 		else
 			place[0] = place[1] = location_on_needle(env, segment, t);
 		return;
@@ -329,7 +329,7 @@ segment_of_walk(const walk *w, uint32_t i)
 
 /* Converts the stored length of the line up to a segment back to an exact number. */
 static void
-load_line_length(rb_number *to, const rb_length *from)
+load_length_before_segment(rb_number *to, const rb_length *from)
 {
 	to->sign = from->n > 0;
 	to->n = from->n;
@@ -342,7 +342,7 @@ load_line_length(rb_number *to, const rb_length *from)
  * negative.
  */
 static void
-save_line_length(rb_length *to, const rb_number *from)
+save_length_before_segment(rb_length *to, const rb_number *from)
 {
 	to->n = from->n;
 	to->low = from->low;
@@ -373,12 +373,12 @@ rb_line_measure(rb_context *ctx, const double *segments, uint32_t n, rb_line_int
 
 		if (rb_stop_due(ctx, i, 1024))
 			return RB_STOPPED;
-		save_line_length(&out->before[i], &sum);
+		save_length_before_segment(&out->before[i], &sum);
 		rb_segment_length(&length, segments + 6 * (size_t) i, RB_MEASURE_WORDS);
 		rb_number_add(&sum, &sum, &length);
 		rb_number_truncate(&sum, RB_MEASURE_WORDS);
 	}
-	save_line_length(&out->before[n], &sum);
+	save_length_before_segment(&out->before[n], &sum);
 	return RB_OK;
 }
 
@@ -387,7 +387,7 @@ rb_line_measure(rb_context *ctx, const double *segments, uint32_t n, rb_line_int
  * before. The line is not a single point.
  */
 static rb_status
-rb_measured_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
+fraction_of_span_end(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
 					 const rb_location *place, const rb_line_intervals *measured, double *fraction)
 {
 	rb_number before, total;
@@ -395,8 +395,8 @@ rb_measured_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32
 	*fraction = place->t;
 	if (measured->measured == 1)
 		return RB_OK;
-	load_line_length(&before, &measured->before[i]);
-	load_line_length(&total, &measured->before[n]);
+	load_length_before_segment(&before, &measured->before[i]);
+	load_length_before_segment(&total, &measured->before[n]);
 	return rb_line_fraction(ctx, segments, n, i, place, &before, &total, fraction);
 }
 
@@ -405,7 +405,7 @@ rb_measured_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32
  * begins or ends.
  */
 static rb_status
-line_fraction_at(walk *w, const rb_location *place, double *fraction)
+fraction_at_interval_end(walk *w, const rb_location *place, double *fraction)
 {
 	if (w->measured == 1)
 	{
@@ -436,7 +436,7 @@ change_interval_state(walk *w, const rb_location *place, state next)
 {
 	double here;
 
-	RB_TRY(line_fraction_at(w, place, &here));
+	RB_TRY(fraction_at_interval_end(w, place, &here));
 	if (w->state != OUTSIDE)
 		RB_TRY(append_current_interval(w, here));
 	w->state = next;
@@ -583,7 +583,7 @@ rb_solid_intervals(rb_context *ctx, const rb_line *line, rb_line_intervals *out)
 	if (w.measured == 0)
 		return walk_line_of_one_point(&w);
 	if (w.measured > 1)
-		load_line_length(&w.total, &out->before[line->nsegments]);
+		load_length_before_segment(&w.total, &out->before[line->nsegments]);
 	for (uint32_t i = 0; i < line->nsegments && status == RB_OK; i++)
 	{
 		const double *segment;
@@ -617,7 +617,7 @@ rb_solid_intervals(rb_context *ctx, const rb_line *line, rb_line_intervals *out)
 			rb_location start = rb_location_start(segment);
 
 			if (w.measured > 1)
-				load_line_length(&w.before, &out->before[i]);
+				load_length_before_segment(&w.before, &out->before[i]);
 			/* Start a new interval after a gap in the line. */
 			if (jumped && w.state != OUTSIDE)
 				status = change_interval_state(&w, &start, OUTSIDE);
@@ -771,9 +771,9 @@ append_span_as_fractions(rb_context *ctx, const double *segments, uint32_t n, co
 {
 	rb_line_interval *to = out->at + out->n++;
 
-	RB_TRY(rb_measured_fraction(ctx, segments, n, at->begin.segment, &at->begin.place, out,
+	RB_TRY(fraction_of_span_end(ctx, segments, n, at->begin.segment, &at->begin.place, out,
 								&to->from));
-	return rb_measured_fraction(ctx, segments, n, at->end.segment, &at->end.place, out, &to->to);
+	return fraction_of_span_end(ctx, segments, n, at->end.segment, &at->end.place, out, &to->to);
 }
 
 /* Reserves memory for nmeet spans, their order and their fractions. */

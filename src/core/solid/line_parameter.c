@@ -97,7 +97,7 @@ typedef struct near
  * later operations on the result could underflow or overflow.
  */
 static bool
-subtract_to_double_double(rb_double_double *r, const double *p, const double *q, int n)
+subtract_location_points(rb_double_double *r, const double *p, const double *q, int n)
 {
 	bool good = true;
 
@@ -151,14 +151,13 @@ find_location_nearly(rb_location *p)
 	rb_double_double ba[3], ca[3], u[3], v[3], ratio;
 	near numerator, denominator, n[3];
 	double error, slack;
-	bool good =
-		subtract_to_double_double(ba, a, a + 3, 3) && subtract_to_double_double(ca, a, c, 3);
+	bool good = subtract_location_points(ba, a, a + 3, 3) && subtract_location_points(ca, a, c, 3);
 
 	switch ((rb_location_kind) p->of)
 	{
 		case RB_PLACE_PLANE:
-			good = good && subtract_to_double_double(u, t, t + 3, 3) &&
-				   subtract_to_double_double(v, t, t + 6, 3);
+			good = good && subtract_location_points(u, t, t + 3, 3) &&
+				   subtract_location_points(v, t, t + 6, 3);
 			if (!good)
 				return false;
 			for (int k = 0; k < 3; k++)
@@ -171,7 +170,7 @@ find_location_nearly(rb_location *p)
 			denominator = approximate_dot(n, ba);
 			break;
 		case RB_PLACE_EDGE:
-			if (!good || !subtract_to_double_double(u, c, d, 3))
+			if (!good || !subtract_location_points(u, c, d, 3))
 				return false;
 			numerator = approximate_det2_of_location(ca[i], ca[j], u[i], u[j]);
 			denominator = approximate_det2_of_location(ba[i], ba[j], u[i], u[j]);
@@ -311,7 +310,7 @@ rb_locations_distance(const rb_location *from, const rb_location *to)
 	 * place that rounding adds.
 	 */
 	if (from->error + to->error <= 0x1p-62 * share.high &&
-		subtract_to_double_double(d, from->segment, from->segment + 3, 3))
+		subtract_location_points(d, from->segment, from->segment + 3, 3))
 		return rb_double_double_mul(share, rb_double_double_sqrt(rb_double_double_dot(d, d))).high;
 	rb_locations_length(&length, from, to, RB_MEASURE_WORDS);
 	return rb_number_round(&length);

@@ -86,7 +86,7 @@ is_triangle_measured(const row_sums *r, uint64_t i)
  * from the sums of volume and centroid.
  */
 static inline bool
-is_turned_inward(const row_sums *r, uint64_t i)
+is_measured_triangle_inward(const row_sums *r, uint64_t i)
 {
 	return r->fans != NULL && rb_points_inward(r->fans, r->first + (uint32_t) i);
 }
@@ -176,7 +176,7 @@ add_rough_triangle(rough_sums *s, const row_sums *r, uint64_t i)
 			s->volume_size += from[a].high * size[a];
 		}
 		det = rb_double_double_dot(from, n);
-		if (is_turned_inward(r, i))
+		if (is_measured_triangle_inward(r, i))
 			det = rb_double_double_minus(det);
 		s->volume = rb_double_double_add(s->volume, det);
 		for (int a = 0; a < 3; a++)
@@ -314,7 +314,7 @@ add_exact_triangle(exact_sums *s, const row_sums *r, uint64_t i)
 	for (int a = 0; a < 3; a++)
 		rb_number_difference(&from[a], t[a], r->low[a]);
 	rb_number_dot3(&det, from, normal);
-	if (is_turned_inward(r, i))
+	if (is_measured_triangle_inward(r, i))
 		det.sign = -det.sign;
 	rb_number_add(&s->volume, &s->volume, &det);
 	for (int a = 0; a < 3; a++)

@@ -56,7 +56,7 @@ box_of_position_row(const boxes *b, uint32_t row)
  * threads of the team.
  */
 static rb_status
-make_row_boxes(rb_context *ctx, rb_thread *me, const rb_set *set, boxes *b)
+make_boxes_for_positions(rb_context *ctx, rb_thread *me, const rb_set *set, boxes *b)
 {
 	b->set = set;
 	RB_TRY(RB_ALLOCATE(ctx, b->start, (size_t) set->nrows + 1));
@@ -150,7 +150,7 @@ build_solid_trees(rb_context *ctx, rb_solids *s)
 	rb_status status;
 
 	RB_TRY(rb_team_open(ctx, ctx->threads, &me));
-	status = make_row_boxes(ctx, me, s->rows.set, &s->rows);
+	status = make_boxes_for_positions(ctx, me, s->rows.set, &s->rows);
 	if (status == RB_OK)
 	{
 		s->scale = scale_of_solid_trees(&s->rows);
@@ -338,7 +338,7 @@ test_position_of_point(solid_query *a, const double *p)
 
 /* Orders the triangles of the solid that one segment of the row meets by their numbers. */
 static int
-by_blue_part(const void *p, const void *q, const void *arg)
+by_solid_triangle(const void *p, const void *q, const void *arg)
 {
 	const rb_pair *a = p, *b = q;
 
@@ -351,7 +351,7 @@ by_blue_part(const void *p, const void *q, const void *arg)
  * segments; finds them by the solid's box tree.
  */
 static rb_status
-append_met_triangles(solid_query *a, const double *segment, uint32_t i, size_t *nmeet)
+append_triangles_on_row_segment(solid_query *a, const double *segment, uint32_t i, size_t *nmeet)
 {
 	query_room *room = a->room;
 	const size_t first = *nmeet;
@@ -372,8 +372,8 @@ append_met_triangles(solid_query *a, const double *segment, uint32_t i, size_t *
 		RB_TRY(RB_GROW(a->ctx, room->meet, room->meet_cap, *nmeet + 1));
 		room->meet[(*nmeet)++] = (rb_pair){i, part};
 	}
-	RB_TRY(rb_sort(a->ctx, room->meet + first, *nmeet - first, sizeof *room->meet, by_blue_part,
-				   NULL));
+	RB_TRY(rb_sort(a->ctx, room->meet + first, *nmeet - first, sizeof *room->meet,
+				   by_solid_triangle, NULL));
 	return rb_should_stop(a->ctx) ? RB_STOPPED : RB_OK;
 }
 
@@ -400,7 +400,7 @@ test_position_of_line(solid_query *a, const double *segments, uint32_t n, unsign
 		/* Zero-length segments yield no interval. */
 		if (rb_equal3(segment, segment + 3))
 			*some |= test_position_of_point(a, segment);
-		status = append_met_triangles(a, segment, i, &line.nmeet);
+		status = append_triangles_on_row_segment(a, segment, i, &line.nmeet);
 	}
 	if (status == RB_OK && s->measured == 0)
 		return RB_OK;
@@ -551,7 +551,7 @@ copy_rows_for_positions(rb_context *ctx, const boxes *of, const uint32_t *row, u
  * Reuses the set itself if all rows are marked.
  */
 static rb_status
-select_marked_rows(rb_context *ctx, const boxes *of, const uint32_t *marks, some_rows *some)
+select_rows_for_position(rb_context *ctx, const boxes *of, const uint32_t *marks, some_rows *some)
 {
 	const uint32_t rows = of->set->nrows;
 	uint32_t n = 0;
@@ -575,7 +575,7 @@ select_marked_rows(rb_context *ctx, const boxes *of, const uint32_t *marks, some
  * its rows and the original ones.
  */
 static void
-free_selected_rows(rb_context *ctx, some_rows *some)
+free_rows_for_position(rb_context *ctx, some_rows *some)
 {
 	rb_set_release(&some->set);
 	RB_FREE(ctx->memory, some->row);
@@ -640,7 +640,7 @@ next_solid_of_walk(const positions *p, uint32_t red, rb_walk *w, uint32_t *solid
  * outside.
  */
 static void
-mark_met_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+mark_rows_near_solids_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	positions *p = arg;
 
@@ -790,7 +790,7 @@ write_positions_of_relations(void *user, const rb_pair *rows, const uint64_t *pa
  * Finds the positions of rows that are closed surfaces by a join that relates them to the solids.
  */
 static rb_status
-relate_closed_rows(positions *p)
+find_positions_of_closed_rows(positions *p)
 {
 	const rb_set *set = p->surfaces.set;
 	const size_t words = set->nrows / 32 + 1;
@@ -809,7 +809,7 @@ relate_closed_rows(positions *p)
 	for (uint32_t i = 0; i < set->nrows; i++)
 		if (!rb_is_marked(p->open, i) && !rb_is_marked(p->bad, i))
 			rb_mark(marks, i);
-	status = select_marked_rows(p->ctx, &of, marks, &closed);
+	status = select_rows_for_position(p->ctx, &of, marks, &closed);
 	if (status == RB_OK && closed.set->nrows > 0)
 	{
 		const rb_job job = {.red = closed.set,
@@ -820,7 +820,7 @@ relate_closed_rows(positions *p)
 		r.row = closed.row;
 		status = rb_compose_relations(p->ctx, p->backend, &job, &sink);
 	}
-	free_selected_rows(p->ctx, &closed);
+	free_rows_for_position(p->ctx, &closed);
 	return status;
 }
 
@@ -845,7 +845,7 @@ mark_met_rows(positions *p, rb_thread *me)
 	p->scale = scale_of_solid_trees(&p->blue);
 	RB_TRY(rb_tree_build(me, p->ctx, &p->tree, &boxes_of_blue, 0, boxes_of_blue.nparts, p->scale,
 						 NULL, UINT32_MAX));
-	return rb_loop(me, p->job->red->nrows, GRAIN, mark_met_rows_piece, p);
+	return rb_loop(me, p->job->red->nrows, GRAIN, mark_rows_near_solids_piece, p);
 }
 
 /*
@@ -871,10 +871,10 @@ prepare_tested_rows(positions *p)
 	const bool surfaces = p->job->red->kind == RB_TRIANGLE3;
 	rb_status status;
 
-	RB_TRY(select_marked_rows(ctx, &p->blue, p->met[1], &p->solid_set));
+	RB_TRY(select_rows_for_position(ctx, &p->blue, p->met[1], &p->solid_set));
 	if (surfaces)
 	{
-		RB_TRY(select_marked_rows(ctx, &p->red, p->met[0], &p->surfaces));
+		RB_TRY(select_rows_for_position(ctx, &p->red, p->met[0], &p->surfaces));
 		status = rb_solids_sort(ctx, p->backend, p->surfaces.set, p->job->skip_bad, RB_SOLID_OF_RED,
 								&p->bad, &p->open);
 		if (status == RB_BAD_SOLID)
@@ -898,9 +898,9 @@ find_positions_of_rows(positions *p)
 
 	RB_TRY(rb_team_open(p->ctx, p->ctx->threads, &me));
 	p->ctx->stats.threads = rb_team_threads(me);
-	status = make_row_boxes(p->ctx, me, p->job->red, &p->red);
+	status = make_boxes_for_positions(p->ctx, me, p->job->red, &p->red);
 	if (status == RB_OK)
-		status = make_row_boxes(p->ctx, me, p->job->blue, &p->blue);
+		status = make_boxes_for_positions(p->ctx, me, p->job->blue, &p->blue);
 	if (status == RB_OK)
 		status = mark_met_rows(p, me);
 	rb_team_close(&me);
@@ -911,7 +911,7 @@ find_positions_of_rows(positions *p)
 	status =
 		rb_team_loop(p->ctx, p->ctx->threads, p->job->red->nrows, GRAIN, test_positions_piece, p);
 	status = rb_loop_failure(p->status, status);
-	return status == RB_OK && p->open != NULL ? relate_closed_rows(p) : status;
+	return status == RB_OK && p->open != NULL ? find_positions_of_closed_rows(p) : status;
 }
 
 rb_status
@@ -925,8 +925,8 @@ rb_compose_positions(rb_context *ctx, const rb_backend *backend, const rb_job *j
 	if (job->red->nrows > 0 && job->blue->nrows > 0)
 		status = find_positions_of_rows(&p);
 	free_position_solids(ctx->memory, &p.solids);
-	free_selected_rows(ctx, &p.solid_set);
-	free_selected_rows(ctx, &p.surfaces);
+	free_rows_for_position(ctx, &p.solid_set);
+	free_rows_for_position(ctx, &p.surfaces);
 	rb_tree_free(ctx, &p.tree);
 	free_row_boxes(ctx->memory, &p.red);
 	free_row_boxes(ctx->memory, &p.blue);
@@ -937,7 +937,7 @@ rb_compose_positions(rb_context *ctx, const rb_backend *backend, const rb_job *j
 
 /* Computes the bounding box of a single row, once for all its tests against solids. */
 static void
-find_box_of_row(const rb_set *set, rb_placed *known)
+find_box_of_single_row(const rb_set *set, rb_placed *known)
 {
 	if (!known->boxed)
 		rb_parts_box(set->kind, set->coords, 0, set->nparts, known->low, known->high);
@@ -991,8 +991,8 @@ rb_position_test(rb_context *ctx, const rb_set *red, rb_placed *red_known, const
 	unsigned some = 0;
 
 	*position = RB_LIES_OUTSIDE;
-	find_box_of_row(red, red_known);
-	find_box_of_row(blue, blue_known);
+	find_box_of_single_row(red, red_known);
+	find_box_of_single_row(blue, blue_known);
 	if (!rb_boxes_overlap(red_known->low, red_known->high, blue_known->low, blue_known->high))
 		return RB_OK;
 	if (red->kind == RB_TRIANGLE3)

@@ -598,7 +598,7 @@ is_triangle_above_sheet_ray(ray_start *b, const double *t)
 
 /* Collects the triangles above the starts of the rays from sheets, from pairs of boxes. */
 static rb_status
-collect_triangles_above(void *user, const rb_pair *pairs, size_t n)
+collect_triangles_above_sheets(void *user, const rb_pair *pairs, size_t n)
 {
 	cast *c = user;
 	const rb_set *from = c->from->set, *solids = c->solids->set;
@@ -655,7 +655,7 @@ compute_boxes_of_triangles(rb_context *ctx, const rb_set *set, double **boxes, d
 
 /* Computes the boxes of the rays from n sheets up to the given height. */
 static rb_status
-compute_boxes_of_rays(const cast *c, uint32_t n, double top, double **boxes)
+compute_boxes_of_sheet_rays(const cast *c, uint32_t n, double top, double **boxes)
 {
 	ray_start b;
 
@@ -682,7 +682,7 @@ compute_boxes_of_rays(const cast *c, uint32_t n, double top, double **boxes)
  * sheet's ray.
  */
 static rb_status
-append_odd_rays(cast *c, rb_notes *inside)
+append_sheets_inside_rows(cast *c, rb_notes *inside)
 {
 	const rb_set *solids = c->solids->set;
 	const rb_pair *p;
@@ -715,7 +715,7 @@ rb_sheet_points_locate(rb_context *ctx, const rb_backend *backend, const rb_fans
 	rb_notes_open(&c.above, ctx);
 	status = compute_boxes_of_triangles(ctx, solids->set, &boxes, &top);
 	if (status == RB_OK)
-		status = compute_boxes_of_rays(&c, n, top, &rays);
+		status = compute_boxes_of_sheet_rays(&c, n, top, &rays);
 	if (status == RB_OK)
 	{
 		const rb_set red = {.kind = RB_BOX3, .nparts = n, .nrows = n, .coords = rays};
@@ -724,14 +724,14 @@ rb_sheet_points_locate(rb_context *ctx, const rb_backend *backend, const rb_fans
 							 .nrows = solids->set->nparts,
 							 .coords = boxes};
 		const rb_job job = {.red = &red, .blue = &blue, .predicate = RB_MEET};
-		const rb_sink sink = {.put = collect_triangles_above, .user = &c};
+		const rb_sink sink = {.put = collect_triangles_above_sheets, .user = &c};
 
 		status = rb_join_step(ctx, backend, &job, &sink, RB_TILE);
 	}
 	RB_FREE(ctx->memory, rays);
 	RB_FREE(ctx->memory, boxes);
 	if (status == RB_OK)
-		status = append_odd_rays(&c, inside);
+		status = append_sheets_inside_rows(&c, inside);
 	rb_notes_close(&c.above);
 	return status;
 }

@@ -204,7 +204,7 @@ report_edge_fault(check *c, rb_solid_fault fault, uint32_t at)
 
 /* Returns true if a triangle of the face of a solid that is checked has the corner. */
 static bool
-does_face_have_corner(const check *c, uint32_t face, uint32_t first, uint32_t corner)
+is_corner_of_checked_face(const check *c, uint32_t face, uint32_t first, uint32_t corner)
 {
 	for (uint32_t i = first; i < c->n && c->face_of[i] == face; i++)
 		for (uint32_t k = 0; k < 3; k++)
@@ -226,7 +226,7 @@ find_face_triangle_with_edge(const check *c, uint32_t face, uint32_t first, uint
 
 /* Returns true if a triangle of the checked surface has an area when projected along the axis. */
 static bool
-has_area_along_axis(rb_exact_env *env, const double *t, int axis)
+has_checked_triangle_area(rb_exact_env *env, const double *t, int axis)
 {
 	double q[6];
 
@@ -273,8 +273,8 @@ find_corner_on_edge(const check *c, uint32_t pr, uint32_t pq, uint32_t p, uint32
 				continue;
 			with = find_face_triangle_with_edge(c, c->face_of[i], i, pr);
 			if (with == NONE || find_face_triangle_with_edge(c, c->face_of[i], i, pq) != NONE ||
-				!does_face_have_corner(c, c->face_of[i], i, q) ||
-				!has_area_along_axis(&env, t + 9 * (size_t) with, *axis))
+				!is_corner_of_checked_face(c, c->face_of[i], i, q) ||
+				!has_checked_triangle_area(&env, t + 9 * (size_t) with, *axis))
 				continue;
 			*first = i;
 			return true;
@@ -400,7 +400,7 @@ begin_ray_beside_triangle(square_start *b, const double *t)
  * if their signs determine it, else 0.
  */
 static int
-sign_of_three_terms(const int s[3])
+sign_of_ray_start_terms(const int s[3])
 {
 	const bool plus = s[0] > 0 || s[1] > 0 || s[2] > 0, minus = s[0] < 0 || s[1] < 0 || s[2] < 0;
 
@@ -419,8 +419,8 @@ edge_side_of_winding_ray(rb_exact_env *env, const square_start *b, const double 
 
 	for (int k = 0; k < 3; k++)
 		side[k] = rb_orient2d_at(env, p[0], p[1], q[0], q[1], b->t[3 * k], b->t[3 * k + 1]);
-	if (sign_of_three_terms(side) != 0)
-		return sign_of_three_terms(side);
+	if (sign_of_ray_start_terms(side) != 0)
+		return sign_of_ray_start_terms(side);
 	rb_number_of(&sum, 0); /* Not an initializer, which would clear all words on each call */
 	for (int k = 0; k < 3; k++)
 	{
@@ -444,8 +444,8 @@ plane_side_of_winding_ray(rb_exact_env *env, const square_start *b, const double
 
 	for (int k = 0; k < 3; k++)
 		side[k] = rb_orient3d_at(env, t, t + 3, t + 6, b->t + 3 * k);
-	if (sign_of_three_terms(side) != 0)
-		return sign_of_three_terms(side);
+	if (sign_of_ray_start_terms(side) != 0)
+		return sign_of_ray_start_terms(side);
 	rb_number_of(&sum, 0);
 	for (int k = 0; k < 3; k++)
 	{

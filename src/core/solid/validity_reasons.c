@@ -278,7 +278,7 @@ error_code_of_refusal(const rb_solid_report *report)
  * The point is on the first edge, and rounded.
  */
 static void
-point_of_edge_crossing(const rb_geometry_info *info, double at[3])
+locate_reported_edge_crossing(const rb_geometry_info *info, double at[3])
 {
 	const int x = info->axis == 0 ? 1 : 0, y = info->axis == 2 ? 1 : 2;
 	const double(*p)[3] = info->at;
@@ -301,7 +301,7 @@ location_of_refusal(const rb_solid_report *report, double at[3])
 	switch (report->why)
 	{
 		case RB_GEOMETRY_CROSSING:
-			point_of_edge_crossing(&report->info, at);
+			locate_reported_edge_crossing(&report->info, at);
 			return true;
 		case RB_GEOMETRY_ABOVE:
 		case RB_GEOMETRY_HOLE_OUTSIDE:
@@ -471,7 +471,7 @@ rb_solid_fault_location(const rb_solid_report *report, double at[3])
  * both.
  */
 static bool
-is_common_corner(const double *p, const double *a, const double *b)
+is_reported_corner_common(const double *p, const double *a, const double *b)
 {
 	bool of[2] = {false, false};
 
@@ -510,7 +510,7 @@ rb_triangles_crossing_point(const double *a, const double *b, double at[3])
 		s = place[0].t / 2 + place[1].t / 2;
 		for (int k = 0; k < 3; k++)
 			at[k] = s == 1 ? q[k] : (1 - s) * p[k] + s * q[k];
-		if (!is_common_corner(at, a, b))
+		if (!is_reported_corner_common(at, a, b))
 			return;
 	}
 }

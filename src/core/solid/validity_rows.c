@@ -43,7 +43,7 @@
  * Computes the mean of all corners of a row, the point from which its surface may be star-shaped.
  */
 static void
-find_mean_of_corners(const double *t, uint32_t n, double c[3])
+find_star_center(const double *t, uint32_t n, double c[3])
 {
 	double sum[3] = {0, 0, 0};
 
@@ -59,7 +59,7 @@ find_mean_of_corners(const double *t, uint32_t n, double c[3])
  * triangles.
  */
 static bool
-may_triangle_be_above(const double *t, const double *c)
+may_triangle_be_above_center(const double *t, const double *c)
 {
 	for (int a = 0; a < 3; a++)
 		if (rb_max(t[a], rb_max(t[3 + a], t[6 + a])) < c[a])
@@ -78,7 +78,7 @@ is_star_seen_once(rb_context *ctx, const double *triangles, uint32_t n)
 	int turn = 0, above = 0;
 	double c[3];
 
-	find_mean_of_corners(triangles, n, c);
+	find_star_center(triangles, n, c);
 	for (uint32_t i = 0; i < n; i++)
 	{
 		const double *t = triangles + 9 * (size_t) i;
@@ -87,7 +87,7 @@ is_star_seen_once(rb_context *ctx, const double *triangles, uint32_t n)
 		if (side == 0 || side == RB_UNSURE || side == -turn || (rb_stop_due(ctx, i, 65536)))
 			return false;
 		turn = side;
-		if (may_triangle_be_above(t, c) &&
+		if (may_triangle_be_above_center(t, c) &&
 			(rb_ray_crossing(&env, c, t) & RB_RAY_PARITY_OF(1, 0)) == RB_RAY_PARITY_OF(1, 0))
 			above++;
 	}
@@ -341,7 +341,7 @@ may_row_cross_itself(const solid_checks *a, uint32_t row)
  * crossings of their triangles.
  */
 static rb_status
-join_undecided_solids(solid_checks *a, const rb_backend *backend, uint32_t n)
+join_rows_that_may_cross(solid_checks *a, const rb_backend *backend, uint32_t n)
 {
 	rb_set some = {.kind = RB_TRIANGLE3, .nrows = a->solids->nrows};
 	double *coords = NULL;
@@ -387,7 +387,7 @@ check_rows_for_crossings(solid_checks *a, const rb_backend *backend)
 		n += may_row_cross_itself(a, row) ? a->start[row + 1] - a->start[row] : 0;
 	if (n > 0)
 		status = n == a->solids->nparts ? join_solids_with_themselves(a, backend, a->solids)
-										: join_undecided_solids(a, backend, n);
+										: join_rows_that_may_cross(a, backend, n);
 	note_first_crossing(a);
 	return status;
 }
@@ -416,7 +416,7 @@ are_closed_together(rb_context *ctx, const rb_set *solids, bool *together)
  * unless they are skipped.
  */
 static rb_status
-report_invalid_solids(solid_checks *a, bool skip, rb_solid_side of)
+report_first_invalid_row(solid_checks *a, bool skip, rb_solid_side of)
 {
 	const rb_set *solids = a->solids;
 	char text[RB_SOLID_REASON];
@@ -486,7 +486,7 @@ check_all_solid_rows(rb_context *ctx, const rb_backend *backend, const rb_set *s
 	RB_TRY(status);
 	if (a.first == UINT32_MAX && (open == NULL || !is_any_row_marked(open, words)))
 		rb_set_learn(solids, RB_KNOWN_SOLIDS);
-	return report_invalid_solids(&a, skip, of);
+	return report_first_invalid_row(&a, skip, of);
 }
 
 rb_status
