@@ -103,7 +103,7 @@ add_constrained_face(const cell_list *l, const uint32_t *v, uint32_t facet)
  * Returns the facet of a constrained face that becomes a triangle of the PLC, the radix sort key.
  */
 static inline uint64_t
-facet_of_wall(const void *element, const void *arg)
+facet_of_plc_face(const void *element, const void *arg)
 {
 	const uint64_t *wall = element;
 
@@ -116,7 +116,7 @@ facet_of_wall(const void *element, const void *arg)
  * cell.
  */
 static rb_status
-list_walls(const cell_list *l, size_t *nwalls)
+list_faces_for_plc(const cell_list *l, size_t *nwalls)
 {
 	const rb_cells *m = &l->r->mesh;
 	rb_context *ctx = l->r->ctx;
@@ -149,7 +149,7 @@ list_walls(const cell_list *l, size_t *nwalls)
 	RB_TRY(RB_GROW(ctx, p->spare, p->spare_cap, n));
 	walls = p->walls;
 	spare = p->spare;
-	RB_TRY(rb_radix_sort(ctx, &walls, &spare, n, sizeof(uint64_t), 4, facet_of_wall, NULL));
+	RB_TRY(rb_radix_sort(ctx, &walls, &spare, n, sizeof(uint64_t), 4, facet_of_plc_face, NULL));
 	if (walls == p->walls)
 		return RB_OK;
 	p->walls = walls;
@@ -168,7 +168,7 @@ add_constrained_faces(const cell_list *l)
 	rb_cells_plc *p = l->p;
 	size_t nwalls;
 
-	RB_TRY(list_walls(l, &nwalls));
+	RB_TRY(list_faces_for_plc(l, &nwalls));
 	for (size_t i = 0; i < nwalls; i++)
 	{
 		uint32_t face = (uint32_t) p->walls[i], facet = (uint32_t) (p->walls[i] >> 32), v[3];

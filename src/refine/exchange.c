@@ -65,7 +65,7 @@ rb_exchange_new_angle(rb_exchange *x, double least, uint32_t *first)
  * the mesh.
  */
 static bool
-is_bad_tet(const rb_exchange *x, const uint32_t *v, uint32_t region)
+is_exchanged_tet_bad(const rb_exchange *x, const uint32_t *v, uint32_t region)
 {
 	rb_cells m = x->r->mesh;
 	rb_site corners[4];
@@ -93,9 +93,9 @@ rb_exchange_keeps_bounds(const rb_exchange *x)
 	if (!(m->ratio < INFINITY) && !m->has_volumes)
 		return true;
 	for (uint32_t i = 0; i < x->nold; i++)
-		more -= is_bad_tet(x, m->cells[x->old[i]].v, region);
+		more -= is_exchanged_tet_bad(x, m->cells[x->old[i]].v, region);
 	for (uint32_t i = 0; i < x->ntets; i++)
-		more += is_bad_tet(x, x->tets[i], region);
+		more += is_exchanged_tet_bad(x, x->tets[i], region);
 	return more <= 0;
 }
 
@@ -300,7 +300,7 @@ select_slots(rb_exchange *x)
 
 /* Sets the bits of the subsegments of a new cell that an exchange has put into the mesh. */
 static void
-mark_segments(const rb_exchange *x, rb_cell *c)
+mark_segments_of_exchanged_cell(const rb_exchange *x, rb_cell *c)
 {
 	for (uint32_t e = 0; e < 6; e++)
 	{
@@ -345,7 +345,7 @@ write_exchange_cell(rb_exchange *x, uint32_t i, uint32_t region, uint32_t bits)
 			c->bits |= RB_CELL_WALL(k);
 		m->cells[f->beyond >> 2].n[f->beyond & 3] = x->slots[i] << 2 | k;
 	}
-	mark_segments(x, c);
+	mark_segments_of_exchanged_cell(x, c);
 }
 
 rb_status

@@ -8,7 +8,7 @@
  *
  *	find_new			tetrahedra with a new corner, and the cavity boundary: their faces without one
  *	find_inserted		those inside the mesh, as determined at the cavity boundary
- *	find_old			cells to remove: all from the new points to the cavity boundary
+ *	find_cells_to_replace			cells to remove: all from the new points to the cavity boundary
  *	pair_cells			the cavity boundary encloses them, and the Delaunay condition holds across it
  *	check_fit_of_facets	new constrained faces cover the area of the removed ones
  *
@@ -45,7 +45,7 @@ on_rim(const rb_joint *t, uint32_t face)
  * from the cell.
  */
 static void
-face_numbers(const rb_joint *t, uint32_t cell, uint32_t k, uint32_t *number)
+numbers_of_old_face(const rb_joint *t, uint32_t cell, uint32_t k, uint32_t *number)
 {
 	const rb_cell *c = &t->r->mesh.cells[cell];
 
@@ -132,7 +132,7 @@ find_new(rb_joint *t)
 		{
 			uint32_t number[3];
 
-			face_numbers(t, t->near.at[i], k, number);
+			numbers_of_old_face(t, t->near.at[i], k, number);
 			if (rb_table_get(&t->rim, number[0], number[1], number[2]) != NULL)
 				RB_TRY(rb_table_insert(ctx, &t->known, number[0], number[1], number[2],
 									   t->near.at[i] << 2 | k, NULL, NULL));
@@ -157,7 +157,7 @@ cells_at(const rb_joint *t, uint32_t face, uint32_t *in, uint32_t *out)
 	if (known == NULL)
 		return false;
 	other = t->r->mesh.cells[*known >> 2].n[*known & 3];
-	face_numbers(t, *known >> 2, *known & 3, number);
+	numbers_of_old_face(t, *known >> 2, *known & 3, number);
 	*in = has_fitted_face_corners(t, face, number) ? *known : other;
 	*out = *in == other ? *known : other;
 	return true;
@@ -253,7 +253,7 @@ find_inserted(rb_joint *t, bool *fits)
 
 /* Adds a cell to the old ones that the tetrahedra of the new PLC replace, once. */
 static rb_status
-add_old(rb_joint *t, uint32_t cell)
+add_cell_to_replace(rb_joint *t, uint32_t cell)
 {
 	if ((t->marks[cell] & RB_GROUP_OLD) != 0)
 		return RB_OK;
@@ -295,13 +295,13 @@ simple_ghost(const rb_cells *m, uint32_t g)
  * this side.
  */
 static bool
-goes_beyond(const rb_joint *t, uint32_t cell, uint32_t k, uint32_t face, bool *fits)
+replaces_cell_beyond_face(const rb_joint *t, uint32_t cell, uint32_t k, uint32_t face, bool *fits)
 {
 	const rb_cells *m = &t->r->mesh;
 	uint32_t number[3], other = fitted_face_beyond(t, face);
 	bool ghost = rb_cell_ghost(&m->cells[m->cells[cell].n[k] >> 2]);
 
-	face_numbers(t, cell, k, number);
+	numbers_of_old_face(t, cell, k, number);
 	if (!has_fitted_face_corners(t, face, number))
 	{
 		uint32_t swap = other;
@@ -326,7 +326,7 @@ goes_beyond(const rb_joint *t, uint32_t cell, uint32_t k, uint32_t face, bool *f
  * blocked subsegments out to the cavity boundary.
  */
 static rb_status
-find_old(rb_joint *t, bool *fits)
+find_cells_to_replace(rb_joint *t, bool *fits)
 {
 	const rb_cells *m = &t->r->mesh;
 
@@ -339,7 +339,7 @@ find_old(rb_joint *t, bool *fits)
 		{
 			if (rb_should_stop(t->r->ctx))
 				return RB_STOPPED;
-			RB_TRY(add_old(t, ring.cell));
+			RB_TRY(add_cell_to_replace(t, ring.cell));
 			rb_ring_next(m, &ring);
 		} while (ring.cell != rb_entry_cell(entry));
 	}
@@ -350,7 +350,7 @@ find_old(rb_joint *t, bool *fits)
 			uint32_t face = t->fresh.at[i] << 2 | k, in, out;
 
 			if (on_rim(t, face) && cells_at(t, face, &in, &out))
-				RB_TRY(add_old(t, in >> 2));
+				RB_TRY(add_cell_to_replace(t, in >> 2));
 		}
 	for (size_t i = 0; i < t->old.n && *fits; i++)
 	{
@@ -369,10 +369,10 @@ find_old(rb_joint *t, bool *fits)
 			uint32_t number[3];
 			const uint32_t *face;
 
-			face_numbers(t, cell, k, number);
+			numbers_of_old_face(t, cell, k, number);
 			face = rb_table_get(&t->rim, number[0], number[1], number[2]);
-			if (face == NULL || goes_beyond(t, cell, k, *face, fits))
-				RB_TRY(add_old(t, m->cells[cell].n[k] >> 2));
+			if (face == NULL || replaces_cell_beyond_face(t, cell, k, *face, fits))
+				RB_TRY(add_cell_to_replace(t, m->cells[cell].n[k] >> 2));
 		}
 	}
 	return RB_OK;
@@ -466,7 +466,7 @@ pair_cells(rb_joint *t, bool *fits)
  * faces than that.
  */
 static rb_status
-toggle_edges(rb_joint *t, const uint32_t *v, uint32_t facet)
+toggle_edges_of_constrained_face(rb_joint *t, const uint32_t *v, uint32_t facet)
 {
 	for (uint32_t k = 0; k < 3; k++)
 	{
@@ -502,8 +502,8 @@ check_fit_of_facets(rb_joint *t, bool *fits)
 			if ((c->bits & RB_CELL_WALL(k)) == 0 || (t->marks[other] & RB_GROUP_OLD) == 0 ||
 				(!rb_cell_ghost(&m->cells[other]) && other < t->old.at[i]))
 				continue;
-			face_numbers(t, t->old.at[i], k, number);
-			RB_TRY(toggle_edges(t, number, c->facet[k]));
+			numbers_of_old_face(t, t->old.at[i], k, number);
+			RB_TRY(toggle_edges_of_constrained_face(t, number, c->facet[k]));
 		}
 	}
 	for (size_t i = 0; i < t->fresh.n; i++)
@@ -523,7 +523,7 @@ check_fit_of_facets(rb_joint *t, bool *fits)
 				continue;
 			for (uint32_t j = 0; j < 3; j++)
 				v[j] = t->tets.tets[tet][rb_cell_face_corner(k, j)];
-			RB_TRY(toggle_edges(t, v, *facet));
+			RB_TRY(toggle_edges_of_constrained_face(t, v, *facet));
 		}
 	for (size_t i = 0; t->edges.n > 0 && i <= t->edges.mask; i++)
 		*fits = *fits && (t->edges.slot[i].key[0] == RB_NONE || t->edges.slot[i].value == 0);
@@ -583,7 +583,7 @@ check_exchange(rb_joint *t, bool *fits)
 	if (status == RB_OK)
 		status = find_inserted(t, fits);
 	if (status == RB_OK && *fits)
-		status = find_old(t, fits);
+		status = find_cells_to_replace(t, fits);
 	if (status == RB_OK && *fits)
 		status = pair_cells(t, fits);
 	if (status == RB_OK && *fits)

@@ -468,7 +468,7 @@ free_joint(rb_joint *t)
  * joint insertion.
  */
 static void
-reset_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+reset_cells_after_insertion_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_cell *cells = arg;
 	const uint32_t keep = RB_CELL_WALLS | RB_CELL_SEGMENTS | RB_CELL_FINE;
@@ -481,13 +481,14 @@ reset_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Clears the marks of all cells after joint insertions, in threads. */
 static rb_status
-reset_cells(rb_refining *r)
+reset_cells_after_insertion(rb_refining *r)
 {
 	rb_thread *team;
 	rb_status status = rb_refining_team(r, r->ncells, &team);
 
 	if (status == RB_OK)
-		status = rb_each(r->ctx, team, r->ncells, CELLS, reset_cells_piece, r->mesh.cells);
+		status = rb_each(r->ctx, team, r->ncells, CELLS, reset_cells_after_insertion_piece,
+						 r->mesh.cells);
 	rb_team_close(&team);
 	return status;
 }
@@ -527,7 +528,7 @@ rb_refining_insert_jointly(rb_refining *r, bool *any)
 			r->blocked[left++] = r->blocked[i];
 	r->nblocked = left;
 	if (*any && status == RB_OK)
-		status = reset_cells(r);
+		status = reset_cells_after_insertion(r);
 	free_joint(&t);
 	return status;
 }
@@ -567,7 +568,7 @@ is_rebuild_stopped(const rebuild *b)
  * ghost.
  */
 static bool
-is_live_tet(const rb_cell *c)
+is_rebuilt_tet(const rb_cell *c)
 {
 	return c->v[0] != RB_DEAD && !rb_cell_ghost(c);
 }
@@ -645,7 +646,7 @@ build_whole_plc(rebuild *b)
  * centroid of its largest tetrahedron.
  */
 static rb_status
-place_region_seeds(rebuild *b)
+place_seeds_for_rebuild(rebuild *b)
 {
 	rb_refining *r = b->r;
 	const rb_cells *m = &r->mesh;
@@ -664,7 +665,7 @@ place_region_seeds(rebuild *b)
 		double largest = -1;
 		rb_seed *seed;
 
-		if (seen[i] || !is_live_tet(&m->cells[i]))
+		if (seen[i] || !is_rebuilt_tet(&m->cells[i]))
 			continue;
 		stack[n++] = i;
 		seen[i] = 1;
@@ -716,7 +717,7 @@ place_region_seeds(rebuild *b)
  * as thin as the rounding error may have disappeared.
  */
 static rb_status
-check_parts(const rebuild *b, const rb_tets *tets, bool *all)
+check_rebuilt_regions(const rebuild *b, const rb_tets *tets, bool *all)
 {
 	uint8_t *seen = NULL;
 	uint32_t n = 0;
@@ -835,7 +836,7 @@ rb_refining_rebuild(rb_refining *r, bool *done)
 	if (status == RB_OK && b.npoints > r->nsites)
 		status = build_whole_plc(&b);
 	if (status == RB_OK && b.npoints > r->nsites)
-		status = place_region_seeds(&b);
+		status = place_seeds_for_rebuild(&b);
 	if (status == RB_OK && b.npoints > r->nsites)
 	{
 		b.cells.plc.npoints = b.npoints;
@@ -847,7 +848,7 @@ rb_refining_rebuild(rb_refining *r, bool *done)
 		room = status != RB_OK || r->options->max_points == 0 ||
 			   tets.npoints <= r->options->max_points;
 		if (status == RB_OK && room)
-			status = check_parts(&b, &tets, done);
+			status = check_rebuilt_regions(&b, &tets, done);
 		if (*done && status == RB_OK)
 			status = restore_numbers(&b, &tets);
 		if (*done && status == RB_OK)

@@ -536,7 +536,7 @@ peel_input(peel *p)
  * peeled.
  */
 static rb_status
-add_surface_face(peel *p, uint32_t t, uint32_t i)
+add_peeled_hull_face(peel *p, uint32_t t, uint32_t i)
 {
 	hull_surface *hull = &p->hull;
 
@@ -563,7 +563,7 @@ add_boundary_to_hull_surface(peel *p)
 	{
 		for (uint32_t i = 0; i < 4; i++)
 			if (tets->neighbours[4 * (size_t) t + i] == RB_NONE)
-				RB_TRY(add_surface_face(p, t, i));
+				RB_TRY(add_peeled_hull_face(p, t, i));
 		if (peel_stops(p, t))
 			return RB_STOPPED;
 	}

@@ -110,7 +110,7 @@ run_import_fill(start *s, uint64_t n, uint64_t grain, rb_work work)
  * at every 16,384th element.
  */
 static bool
-should_stop_import(const start *s, uint32_t i)
+should_stop_grouping_hull(const start *s, uint32_t i)
 {
 	return (i & 0x3fff) == 0x3fff && rb_should_stop(s->r->ctx);
 }
@@ -154,7 +154,7 @@ entry_by_ends(uint32_t a, uint32_t b, uint64_t number, uint64_t *e)
  * *e to its list entry.
  */
 static inline uint32_t
-list_of(const listing *g, uint64_t i, uint64_t *e)
+list_of_imported_item(const listing *g, uint64_t i, uint64_t *e)
 {
 	const rb_tets *tets = g->s->tets;
 	const rb_cell *ghosts = g->s->r->mesh.cells + tets->ntets;
@@ -206,7 +206,7 @@ count_or_list_entries_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to
 	for (uint64_t i = from; i <= to; i++)
 	{
 		uint64_t next = 0;
-		const uint32_t other = i < to ? list_of(g, i, &next) : RB_NONE;
+		const uint32_t other = i < to ? list_of_imported_item(g, i, &next) : RB_NONE;
 
 		if (n > 0 && (other != key || n == 64))
 		{
@@ -295,7 +295,7 @@ is_import_edge_on_segment(const start *s, uint32_t a, uint32_t b)
  * it is on none.
  */
 static inline uint32_t
-facet_of(const start *s, const uint32_t *v)
+facet_of_imported_face(const start *s, const uint32_t *v)
 {
 	const lists *l = &s->faces;
 	uint32_t key[3];
@@ -336,7 +336,7 @@ import_points_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * Returns the position of a region in the list of imported regions, or the position to insert it.
  */
 static uint32_t
-region_position(const regions *in, int64_t region)
+position_of_imported_region(const regions *in, int64_t region)
 {
 	return (uint32_t) rb_ids_lower_bound(in->of, in->n, region);
 }
@@ -345,7 +345,7 @@ region_position(const regions *in, int64_t region)
 static rb_status
 add_region(rb_context *ctx, regions *in, int64_t region)
 {
-	const uint32_t place = region_position(in, region);
+	const uint32_t place = position_of_imported_region(in, region);
 
 	if (place < in->n && in->of[place] == region)
 		return RB_OK;
@@ -466,7 +466,7 @@ import_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		c->claim = 0;
 		c->region = t > from && tets->region[t] == tets->region[t - 1]
 						? cells[t - 1].region
-						: region_position(&in, tets->region[t]);
+						: position_of_imported_region(&in, tets->region[t]);
 		for (uint32_t e = 0; e < 6; e++)
 			if (is_import_edge_on_segment(s, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)]))
 				c->bits |= RB_CELL_SEGMENT(e);
@@ -477,7 +477,7 @@ import_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 			for (uint32_t k = 0; k < 3; k++)
 				v[k] = c->v[rb_cell_face_corner(i, k)];
-			c->facet[i] = facet_of(s, v);
+			c->facet[i] = facet_of_imported_face(s, v);
 			if (c->facet[i] != RB_NOWHERE || beyond == RB_NONE)
 				c->bits |= RB_CELL_WALL(i);
 			c->n[i] = beyond != RB_NONE
@@ -638,7 +638,7 @@ edge_opposite(uint32_t k)
  * to corner k may be coplanar up to rounding.
  */
 static bool
-is_nearly_coplanar(const start *s, uint32_t g, uint32_t k)
+is_imported_ghost_nearly_coplanar(const start *s, uint32_t g, uint32_t k)
 {
 	const rb_cells *m = &s->r->mesh;
 	const rb_cell *c = &m->cells[g];
@@ -656,7 +656,7 @@ is_nearly_coplanar(const start *s, uint32_t g, uint32_t k)
  * the same plane. Each such edge is marked only at the first of its two ghosts.
  */
 static void
-mark_flat_edges_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+mark_imported_flat_edges_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const start *s = arg;
 	const rb_cells *m = &s->r->mesh;
@@ -676,7 +676,7 @@ mark_flat_edges_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 				continue;
 			if (is_imported_ghost_coplanar(s, g, k))
 				s->marks[i] |= (uint8_t) (1u << k);
-			else if (is_nearly_coplanar(s, g, k))
+			else if (is_imported_ghost_nearly_coplanar(s, g, k))
 				s->marks[i] |= NEAR;
 		}
 	}
@@ -684,7 +684,7 @@ mark_flat_edges_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Assigns the facets of the grouped hull to a range of ghosts and to the cells behind them. */
 static void
-assign_hull_facets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+import_hull_facets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const start *s = arg;
 	rb_cells *m = &s->r->mesh;
@@ -712,7 +712,7 @@ group_imported_hull(start *s)
 	RB_TRY(RB_ALLOCATE(r->ctx, s->marks, (size_t) n + 1));
 	RB_TRY(RB_ALLOCATE(r->ctx, s->group, (size_t) n + 1));
 	RB_TRY(RB_ALLOCATE(r->ctx, s->facet, (size_t) n + 1));
-	RB_TRY(run_import_loop(s, n, RINGS, mark_flat_edges_piece));
+	RB_TRY(run_import_loop(s, n, RINGS, mark_imported_flat_edges_piece));
 	for (uint32_t g = 0; g < n; g++)
 		found |= s->marks[g];
 	if ((found & NEAR) != 0)
@@ -723,7 +723,7 @@ group_imported_hull(start *s)
 		for (uint32_t k = 1; k < 4 && s->marks[g] > 1; k++)
 			if ((s->marks[g] >> k & 1) != 0)
 				rb_unite(s->group, g, (ghosts[g].n[k] >> 2) - base);
-		if (should_stop_import(s, g))
+		if (should_stop_grouping_hull(s, g))
 			return RB_STOPPED;
 	}
 	/* The root of a group precedes its other members. */
@@ -734,7 +734,7 @@ group_imported_hull(start *s)
 
 			s->facet[g] = root == g ? r->all_facets++ : s->facet[root];
 		}
-	return run_import_loop(s, n, BLOCK, assign_hull_facets_piece);
+	return run_import_loop(s, n, BLOCK, import_hull_facets_piece);
 }
 
 /* Marks edges between two facets that are not on a segment. */
@@ -805,7 +805,7 @@ crease_imported_hull(start *s)
 
 /* Writes a range of the order of imported segments by their ends. */
 static void
-order_segments_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+order_imported_segments_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const listing *g = arg;
 
@@ -827,7 +827,7 @@ order_segments(start *s)
 	if (status == RB_OK)
 		status = make_lists(s, SEGMENTS, r->nsites, n, &l);
 	if (status == RB_OK)
-		status = rb_each(r->ctx, s->team, n, BLOCK, order_segments_piece, &g);
+		status = rb_each(r->ctx, s->team, n, BLOCK, order_imported_segments_piece, &g);
 	free_lists(r->ctx->memory, &l);
 	return status;
 }
@@ -855,7 +855,7 @@ write_facet_corners(const listing *g, uint64_t facet, uint32_t *to)
 
 /* Stores the number of vertices on the faces of each imported facet f in facet_start[f + 1]. */
 static void
-count_facet_corners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+count_imported_corners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const listing *g = arg;
 
@@ -881,7 +881,7 @@ list_facet_corners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * all vertices on its faces.
  */
 static rb_status
-list_corners(start *s)
+list_imported_facet_corners(start *s)
 {
 	rb_refining *r = s->r;
 	const uint32_t nfacets = r->all_facets;
@@ -893,7 +893,7 @@ list_corners(start *s)
 	if (status == RB_OK)
 		status = RB_ALLOCATE(r->ctx, r->facet_start, (size_t) nfacets + 2);
 	if (status == RB_OK)
-		status = rb_each(r->ctx, s->team, nfacets, KEYS, count_facet_corners_piece, &g);
+		status = rb_each(r->ctx, s->team, nfacets, KEYS, count_imported_corners_piece, &g);
 	if (status == RB_OK)
 	{
 		r->facet_start[0] = 0;
@@ -987,7 +987,7 @@ fill_mesh(start *s)
 	RB_TRY(group_imported_hull(s));
 	RB_TRY(crease_imported_hull(s));
 	RB_TRY(order_segments(s));
-	return list_corners(s);
+	return list_imported_facet_corners(s);
 }
 
 /* Converts a tetrahedralization to the mesh under refinement. */

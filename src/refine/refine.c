@@ -175,7 +175,7 @@ push_exported_item(result *s, export_worker *w, kind what, const found_item *ite
  * at a face, the first one lists it.
  */
 static void
-list_constrained_faces(result *s, export_worker *w, uint32_t i)
+export_constrained_faces_of_cell(result *s, export_worker *w, uint32_t i)
 {
 	const rb_cell *cells = s->r->mesh.cells;
 	const rb_cell *c = &cells[i];
@@ -247,7 +247,7 @@ list_subsegments(result *s, export_worker *w, uint32_t i)
  * if so, the input is the reason for a small angle.
  */
 static bool
-is_between_facets(const rb_cell *c, uint32_t e, uint32_t bits)
+is_exported_edge_between_facets(const rb_cell *c, uint32_t e, uint32_t bits)
 {
 	uint32_t f[2], n = 0;
 
@@ -302,7 +302,8 @@ judge_exported_tet(const result *s, export_worker *w, uint32_t i, uint32_t bits)
 			   : s->r->full ? RB_BAD_FULL
 							: RB_BAD_INPUT);
 	else if (angle < s->min_angle)
-		count_bad_exported_tet(w, is_between_facets(c, e, bits) ? RB_BAD_INPUT : RB_BAD_ANGLE);
+		count_bad_exported_tet(w, is_exported_edge_between_facets(c, e, bits) ? RB_BAD_INPUT
+																			  : RB_BAD_ANGLE);
 }
 
 /* Scans one block, in whole groups. */
@@ -332,7 +333,7 @@ scan_exported_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			tets |= UINT64_C(1) << (i - first);
 			bits = rb_load(&c->bits);
 			if ((bits & RB_CELL_WALLS) != 0)
-				list_constrained_faces(s, w, (uint32_t) i);
+				export_constrained_faces_of_cell(s, w, (uint32_t) i);
 			if ((bits & RB_CELL_SEGMENTS) != 0)
 				list_subsegments(s, w, (uint32_t) i);
 			judge_exported_tet(s, w, (uint32_t) i, bits);
@@ -350,7 +351,7 @@ scan_exported_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * the instruction for it, which not all machines have.
  */
 static inline uint32_t
-count_bits(uint64_t x)
+count_set_bits(uint64_t x)
 {
 	x -= x >> 1 & UINT64_C(0x5555555555555555);
 	x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
@@ -365,7 +366,7 @@ number_of_exported_tet(const result *s, uint32_t place)
 	const group *g = &s->groups[place / GROUP];
 	const uint64_t bit = UINT64_C(1) << place % GROUP;
 
-	return (g->tets & bit) != 0 ? g->before + count_bits(g->tets & (bit - 1)) : RB_NONE;
+	return (g->tets & bit) != 0 ? g->before + count_set_bits(g->tets & (bit - 1)) : RB_NONE;
 }
 
 /* Writes the tetrahedra of a range of slots with regions and neighbors. */
@@ -418,7 +419,7 @@ export_tets(result *s)
 	for (uint32_t g = 0; g < s->ngroups; g++)
 	{
 		s->groups[g].before = n;
-		n += count_bits(s->groups[g].tets);
+		n += count_set_bits(s->groups[g].tets);
 	}
 	out->ntets = n;
 	RB_TRY(RB_ALLOCATE(ctx, out->tets, (size_t) n + 1));
@@ -762,7 +763,7 @@ count_coarse_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * pays for copying the mesh there and back.
  */
 static rb_status
-is_for_device(rb_refining *r, bool *worth)
+decide_where_rounds_run(rb_refining *r, bool *worth)
 {
 	coarse s = {r->mesh.cells, 0};
 	rb_thread *team;
@@ -788,7 +789,7 @@ run_rounds_where_faster(rb_refining *r, const rb_backend **backend)
 	rb_status status = RB_OK;
 
 	if (*backend != NULL && (*backend)->refine != NULL)
-		status = is_for_device(r, &worth);
+		status = decide_where_rounds_run(r, &worth);
 	if (status == RB_OK && worth)
 	{
 		const uint32_t before = r->report->rounds;
@@ -813,7 +814,7 @@ run_rounds_where_faster(rb_refining *r, const rb_backend **backend)
  * rebuilding the whole mesh. Sets *again if the mesh changed.
  */
 static rb_status
-insert_blocked(rb_refining *r, bool *again)
+insert_blocked_after_rounds(rb_refining *r, bool *again)
 {
 	bool made;
 
@@ -858,7 +859,7 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 		late += r.done;
 		if (status != RB_OK || r.nblocked == 0 || i >= REBUILDS || late > REBUILDS_LATE)
 			break;
-		status = insert_blocked(&r, &again);
+		status = insert_blocked_after_rounds(&r, &again);
 		r.nblocked = 0;
 		if (status != RB_OK || (!again && r.done))
 			break;
@@ -883,7 +884,7 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 
 /* Subtracts two corners of a tetrahedron whose quality is measured: d = a - b. */
 static void
-subtract_points(const double *a, const double *b, double *d)
+subtract_for_quality(const double *a, const double *b, double *d)
 {
 	for (int i = 0; i < 3; i++)
 		d[i] = a[i] - b[i];
@@ -891,7 +892,7 @@ subtract_points(const double *a, const double *b, double *d)
 
 /* Computes the cross product of two vectors of a tetrahedron whose quality is measured. */
 static void
-cross_product(const double *a, const double *b, double *n)
+cross_for_quality(const double *a, const double *b, double *n)
 {
 	n[0] = a[1] * b[2] - a[2] * b[1];
 	n[1] = a[2] * b[0] - a[0] * b[2];
@@ -915,12 +916,12 @@ rb_tet_measure(const double *a, const double *b, const double *c, const double *
 	p[1] = b;
 	p[2] = c;
 	p[3] = d;
-	subtract_points(a, d, u);
-	subtract_points(b, d, v);
-	subtract_points(c, d, w);
-	cross_product(v, w, n[0]);
-	cross_product(w, u, n[1]);
-	cross_product(u, v, n[2]);
+	subtract_for_quality(a, d, u);
+	subtract_for_quality(b, d, v);
+	subtract_for_quality(c, d, w);
+	cross_for_quality(v, w, n[0]);
+	cross_for_quality(w, u, n[1]);
+	cross_for_quality(u, v, n[2]);
 	for (int i = 0; i < 3; i++)
 		n[3][i] = -(n[0][i] + n[1][i] + n[2][i]);
 	quality->volume = fabs(spans.volume6) / 6;
@@ -931,9 +932,9 @@ rb_tet_measure(const double *a, const double *b, const double *c, const double *
 		{
 			double edge[3], angle;
 
-			subtract_points(p[i], p[j], edge);
+			subtract_for_quality(p[i], p[j], edge);
 			shortest = fmin(shortest, rb_dot(edge, edge));
-			cross_product(n[i], n[j], edge);
+			cross_for_quality(n[i], n[j], edge);
 			angle = 180 - atan2(sqrt(rb_dot(edge, edge)), rb_dot(n[i], n[j])) * (180 / M_PI);
 			quality->min_dihedral = fmin(quality->min_dihedral, angle);
 			quality->max_dihedral = fmax(quality->max_dihedral, angle);

@@ -551,7 +551,7 @@ list_large(rounds *s, uint32_t most)
  * other.
  */
 static rb_status
-grow_huge(rounds *s)
+grow_huge_cavities_of_round(rounds *s)
 {
 	uint32_t cells = RB_ROOM_CELLS_LARGE;
 	rb_status status = list_large(s, RB_ROUND_HUGE);
@@ -688,7 +688,7 @@ grow_candidates(rounds *s)
 	RB_TRY(list_large(s, RB_ROUND_LARGE));
 	if (s->nlarge > 0)
 		RB_TRY(rb_loop(s->team, s->nlarge, 1, grow_large_cavities_piece, s));
-	return grow_huge(s);
+	return grow_huge_cavities_of_round(s);
 }
 
 /* Selects the winners of a round, inserts their points, and lists what has to be split next. */

@@ -600,7 +600,7 @@ grow_cavity_at_sliver(removal *s)
 
 /* Adds the vertex that removes a sliver at the location found for it, in place of RB_SOUGHT. */
 static rb_status
-add_vertex(removal *s)
+add_vertex_against_sliver(removal *s)
 {
 	rb_refining *r = s->r;
 	rb_exchange *x = &s->x;
@@ -642,7 +642,7 @@ fill_cavity_at_sliver(removal *s, bool *done)
 		after = search_location(x, before);
 		if (after >= s->bound && after > before && rb_exchange_keeps_bounds(x))
 		{
-			RB_TRY(add_vertex(s));
+			RB_TRY(add_vertex_against_sliver(s));
 			RB_TRY(exchange_cells(s, done));
 			s->r->nsites += *done;
 			s->report->added += *done;

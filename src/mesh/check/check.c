@@ -92,7 +92,7 @@ collect_boundary_faces(boundary *b)
 
 /* Returns true if boundary face f of the checked mesh lies on a facet of the input. */
 static bool
-on_facet(const boundary *b, uint32_t f)
+is_boundary_face_on_facet(const boundary *b, uint32_t f)
 {
 	uint32_t face = b->faces[f];
 
@@ -157,8 +157,8 @@ check_boundary_edge_of_two_faces(boundary *b, uint32_t side, uint32_t other)
 	turned = v[i] == w[(j + 1) % 3];
 	rb_unite(b->fan, side, turned ? other - j + (j + 1) % 3 : other);
 	rb_unite(b->fan, side - i + (i + 1) % 3, turned ? other : other - j + (j + 1) % 3);
-	if (k->in->keep == RB_KEEP_HULL &&
-		(!k->has_holes || !on_facet(b, side / 3) || !on_facet(b, other / 3)))
+	if (k->in->keep == RB_KEEP_HULL && (!k->has_holes || !is_boundary_face_on_facet(b, side / 3) ||
+										!is_boundary_face_on_facet(b, other / 3)))
 	{
 		uint32_t beyond = w[(j + 2) % 3];
 
@@ -255,7 +255,7 @@ count_checked_boundary_points(boundary *b)
  * of one face as one component.
  */
 static rb_status
-find_cavities(boundary *b)
+find_enclosed_empty_regions(boundary *b)
 {
 	rb_checking *k = b->k;
 	const double scale = k->scale;
@@ -423,7 +423,7 @@ check_boundary(rb_checking *k)
 	 * already reported.
 	 */
 	if (!k->has_holes && b.odd == 0 && r->count[RB_FAULT_BOUNDARY] == 0)
-		RB_TRY(find_cavities(&b));
+		RB_TRY(find_enclosed_empty_regions(&b));
 	return check_volumes(k);
 }
 
@@ -434,7 +434,7 @@ check_boundary(rb_checking *k)
  * starts.
  */
 static int
-orient_sign(const rb_checking *k, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+orient_points_of_deferred_test(const rb_checking *k, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
 	return rb_orient3d(rb_check_point(k, a), rb_check_point(k, b), rb_check_point(k, c),
 					   rb_check_point(k, d));
@@ -445,16 +445,17 @@ orient_sign(const rb_checking *k, uint32_t a, uint32_t b, uint32_t c, uint32_t d
  * of a deferred test, next to its corner u.
  */
 static bool
-contains_start(const rb_checking *k, const rb_deferred_test *w, uint32_t u, const uint32_t x[3])
+contains_start_of_deferred_test(const rb_checking *k, const rb_deferred_test *w, uint32_t u,
+								const uint32_t x[3])
 {
 	if (w->side == RB_NONE)
-		return orient_sign(k, u, w->to, x[1], x[2]) >= 0 &&
-			   orient_sign(k, u, x[0], w->to, x[2]) >= 0 &&
-			   orient_sign(k, u, x[0], x[1], w->to) >= 0;
+		return orient_points_of_deferred_test(k, u, w->to, x[1], x[2]) >= 0 &&
+			   orient_points_of_deferred_test(k, u, x[0], w->to, x[2]) >= 0 &&
+			   orient_points_of_deferred_test(k, u, x[0], x[1], w->to) >= 0;
 	for (int i = 0; i < 3; i++)
 		if (x[i] == w->to)
-			return orient_sign(k, u, w->to, x[(i + 1) % 3], w->side) >= 0 &&
-				   orient_sign(k, u, w->to, w->side, x[(i + 2) % 3]) >= 0;
+			return orient_points_of_deferred_test(k, u, w->to, x[(i + 1) % 3], w->side) >= 0 &&
+				   orient_points_of_deferred_test(k, u, w->to, w->side, x[(i + 2) % 3]) >= 0;
 	return false;
 }
 
@@ -463,7 +464,7 @@ contains_start(const rb_checking *k, const rb_deferred_test *w, uint32_t u, cons
  * a tetrahedron.
  */
 static rb_status
-find_starts_of_tests(rb_checking *k, uint32_t *next, uint32_t *first)
+find_starts_of_deferred_tests(rb_checking *k, uint32_t *next, uint32_t *first)
 {
 	uint32_t steps = 0;
 
@@ -484,7 +485,7 @@ find_starts_of_tests(rb_checking *k, uint32_t *next, uint32_t *first)
 
 				RB_CHECK_STOP(k, steps);
 				steps++;
-				if (contains_start(k, w, u, x))
+				if (contains_start_of_deferred_test(k, w, u, x))
 				{
 					w->inside = true;
 					*at = next[*at];
@@ -502,7 +503,7 @@ find_starts_of_tests(rb_checking *k, uint32_t *next, uint32_t *first)
  * inside the mesh, and counts the others.
  */
 static rb_status
-run_deferred_tests(rb_checking *k)
+run_deferred_tests_of_check(rb_checking *k)
 {
 	if (k->wanted.n == 0)
 		return RB_OK;
@@ -519,7 +520,7 @@ run_deferred_tests(rb_checking *k)
 		k->scratch[0][i] = k->scratch[1][w->from];
 		k->scratch[1][w->from] = i;
 	}
-	RB_TRY(find_starts_of_tests(k, k->scratch[0], k->scratch[1]));
+	RB_TRY(find_starts_of_deferred_tests(k, k->scratch[0], k->scratch[1]));
 	for (uint32_t i = 0; i < k->wanted.n; i++)
 	{
 		const rb_deferred_test *w = &k->wanted.at[i];
@@ -571,7 +572,7 @@ run_checks(rb_checking *k)
 	RB_TRY(rb_check_constraints(k));
 	RB_TRY(rb_check_delaunay(k));
 	RB_TRY(check_boundary(k));
-	return run_deferred_tests(k);
+	return run_deferred_tests_of_check(k);
 }
 
 /* Orders the list of faults by kind. */

@@ -82,7 +82,7 @@ typedef struct segment_ends
 
 /* Returns the distance of a vertex p on the path of a segment from its line ab. */
 static double
-distance_to_line(const double *a, const double *b, const double *p)
+distance_from_checked_segment(const double *a, const double *b, const double *p)
 {
 	double u[3], w[3], c[3], length;
 
@@ -193,9 +193,9 @@ walk_path(rb_checking *k, const segment_ends *at, uint32_t s, uint32_t from, uin
 
 			if (b[axis] > a[axis] ? !(c[axis] > last[axis]) : !(c[axis] < last[axis]))
 				RB_TRY(rb_check_fault(k, RB_FAULT_SEGMENT_ORDER, s, p, q, 0));
-			if (q != to && distance_to_line(a, b, c) > k->near)
+			if (q != to && distance_from_checked_segment(a, b, c) > k->near)
 				RB_TRY(rb_check_fault(k, RB_FAULT_SEGMENT_FAR, q, s, RB_NONE,
-									  distance_to_line(a, b, c) / k->diagonal));
+									  distance_from_checked_segment(a, b, c) / k->diagonal));
 		}
 		if (q == to)
 			break;
@@ -467,7 +467,7 @@ choose_facet_axis(facets *c, const double sum[3])
  * normal to the facet.
  */
 static double
-height_above(const facets *c, const double *p, const double *o)
+height_above_facet_plane(const facets *c, const double *p, const double *o)
 {
 	return c->normal[0] * (p[0] - o[0]) + c->normal[1] * (p[1] - o[1]) +
 		   c->normal[2] * (p[2] - o[2]);
@@ -478,7 +478,7 @@ height_above(const facets *c, const double *p, const double *o)
  * before the faces that tile it are checked.
  */
 static rb_status
-measure_triangles(facets *c)
+measure_checked_facet(facets *c)
 {
 	rb_checking *k = c->k;
 	const rb_plc *plc = k->in->plc;
@@ -523,7 +523,8 @@ measure_triangles(facets *c)
 		{
 			const double *p = get_point_of_checked_plc(c, v[i]),
 						 *q = get_point_of_checked_plc(c, v[(i + 1) % 3]);
-			double h = height_above(c, p, get_point_of_checked_plc(c, plc->triangles[c->from][0]));
+			double h = height_above_facet_plane(
+				c, p, get_point_of_checked_plc(c, plc->triangles[c->from][0]));
 			uint32_t s;
 
 			c->low = fmin(c->low, h);
@@ -568,7 +569,7 @@ measure_triangles(facets *c)
  * Computes the axis of a facet that has no triangles of its own from the faces of the mesh on it.
  */
 static rb_status
-by_faces(facets *c)
+measure_facet_by_faces(facets *c)
 {
 	rb_checking *k = c->k;
 	double sum[3] = {0, 0, 0}, n[3];
@@ -612,7 +613,7 @@ orientation_on_checked_facet(const facets *c, uint32_t p, uint32_t q, uint32_t r
  * be a rounded point on it. The side of the line on which r lies is then meaningless.
  */
 static bool
-is_near_line(const facets *c, uint32_t p, uint32_t q, uint32_t r)
+is_near_facet_edge(const facets *c, uint32_t p, uint32_t q, uint32_t r)
 {
 	const double *a = rb_check_point(c->k, p), *b = rb_check_point(c->k, q);
 	double n[3], scale = c->k->scale;
@@ -627,14 +628,14 @@ is_near_line(const facets *c, uint32_t p, uint32_t q, uint32_t r)
  * Returns true if v are the vertices of a face of the mesh on the facet and are nearly collinear.
  */
 static bool
-is_thin_face(const facets *c, const uint32_t *v)
+is_thin_facet_face(const facets *c, const uint32_t *v)
 {
 	uint32_t sorted[3] = {v[0], v[1], v[2]};
 
 	rb_sort3(sorted);
 	return rb_check_find_face(c->k, sorted) != RB_NONE &&
-		   (is_near_line(c, v[0], v[1], v[2]) || is_near_line(c, v[1], v[2], v[0]) ||
-			is_near_line(c, v[2], v[0], v[1]));
+		   (is_near_facet_edge(c, v[0], v[1], v[2]) || is_near_facet_edge(c, v[1], v[2], v[0]) ||
+			is_near_facet_edge(c, v[2], v[0], v[1]));
 }
 
 /* Checks that a corner of a facet's face is a vertex on the facet. */
@@ -657,8 +658,9 @@ check_corner_on_facet(facets *c, uint32_t face, uint32_t p)
 
 		if ((k->point[p] & (RB_POINT_SEEN | RB_POINT_BAD)) == 0 && in->plc != NULL)
 		{
-			h = height_above(c, rb_check_point(k, p),
-							 get_point_of_checked_plc(c, in->plc->triangles[c->from][0]));
+			h = height_above_facet_plane(
+				c, rb_check_point(k, p),
+				get_point_of_checked_plc(c, in->plc->triangles[c->from][0]));
 			thick =
 				fmax(c->high - c->low, in->plc->tolerance != NULL ? in->plc->tolerance[c->f] : 0);
 			h = fmax(c->high - thick - h, h - c->low - thick);
@@ -712,7 +714,7 @@ check_faces(facets *c, double *area, uint32_t *points)
 			int turn = orientation_on_checked_facet(c, v[0], v[1], v[2]);
 			double n[3];
 
-			if (turn == 0 && !is_thin_face(c, v))
+			if (turn == 0 && !is_thin_facet_face(c, v))
 				RB_TRY(rb_check_fault(k, RB_FAULT_FACE_FLAT, face, c->f, RB_NONE, 0));
 			k->report->turned_faces += k->in->plc != NULL && turn == -c->turn;
 			normal_of_checked_facet_triangle(c, rb_check_point(k, v[0]), rb_check_point(k, v[1]),
@@ -773,7 +775,8 @@ check_facet_edges(facets *c)
 		if (orientation_on_checked_facet(c, p, q, v[(side + 2) % 3]) *
 					orientation_on_checked_facet(c, p, q, w[(other + 2) % 3]) >
 				0 &&
-			!is_near_line(c, p, q, v[(side + 2) % 3]) && !is_near_line(c, p, q, w[(other + 2) % 3]))
+			!is_near_facet_edge(c, p, q, v[(side + 2) % 3]) &&
+			!is_near_facet_edge(c, p, q, w[(other + 2) % 3]))
 			RB_TRY(rb_check_fault(k, RB_FAULT_FACET_FOLDED, c->f, p, q, 0));
 	}
 	if (k->in->plc != NULL && !c->quiet && found != c->edges &&
@@ -838,7 +841,7 @@ check_faces_tile_facet(facets *c)
 	int64_t euler;
 
 	c->quiet = k->facet_bad[c->f] != 0;
-	RB_TRY(k->in->plc != NULL ? measure_triangles(c) : by_faces(c));
+	RB_TRY(k->in->plc != NULL ? measure_checked_facet(c) : measure_facet_by_faces(c));
 	if (n == 0)
 		return k->in->plc != NULL && !k->facet_bad[c->f] ? check_missing_facet(c) : RB_OK;
 	for (size_t i = 0; i < sizeof(payload) / sizeof(payload[0]); i++)
@@ -900,7 +903,7 @@ allocate_facet_scratch(facets *c)
  * groups faces by facet.
  */
 static uint32_t
-facet_of_listed_face(const void *arg, uint32_t face)
+facet_of_checked_face(const void *arg, uint32_t face)
 {
 	const rb_checking *k = arg;
 
@@ -920,7 +923,8 @@ check_facets(rb_checking *k)
 	memset(k->facet_bad, 0, (size_t) k->nfacets + 1);
 	memset(k->facet_far, 0, (size_t) k->nfacets + 1);
 	RB_TRY(check_listed_faces(k));
-	RB_TRY(rb_buckets_build(k->ctx, &k->faces_of, in->nfaces, k->nfacets, facet_of_listed_face, k));
+	RB_TRY(
+		rb_buckets_build(k->ctx, &k->faces_of, in->nfaces, k->nfacets, facet_of_checked_face, k));
 	RB_TRY(allocate_facet_scratch(&c));
 	for (uint32_t f = 0; f < k->nfacets; f++)
 	{

@@ -56,7 +56,7 @@ rb_check_defer(rb_checking *k, const rb_deferred_test *w)
  * are checked.
  */
 static rb_status
-measure_checked_extent(rb_checking *k)
+check_points_are_finite(rb_checking *k)
 {
 	double low[3] = {HUGE_VAL, HUGE_VAL, HUGE_VAL};
 	double high[3] = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
@@ -165,7 +165,7 @@ static rb_status
 check_mesh_points(rb_checking *k)
 {
 	RB_TRY(RB_ALLOCATE(k->ctx, k->point, (size_t) k->in->npoints + 1));
-	RB_TRY(measure_checked_extent(k));
+	RB_TRY(check_points_are_finite(k));
 	RB_TRY(equal_points(k));
 	RB_TRY(check_kinds(k));
 	return check_inputs(k);
@@ -224,7 +224,7 @@ typedef struct face_key
 
 /* Returns the sorted corners of a face of a tetrahedron, by which twin faces are found. */
 static inline face_key
-key_of_face(const rb_checking *k, uint32_t face)
+key_of_checked_tet_face(const rb_checking *k, uint32_t face)
 {
 	face_key key;
 
@@ -239,15 +239,15 @@ key_of_face(const rb_checking *k, uint32_t face)
 #define RB_HASH_KEY face_key
 #define RB_HASH_ARG const rb_checking *
 #define RB_HASH_OF(k, key) rb_mix(rb_mix((uint64_t) (key).v[0] << 32 | (key).v[1]) ^ (key).v[2])
-#define RB_HASH_EQUAL(k, slot, key) are_face_keys_equal(key_of_face(k, slot), key)
-#define RB_HASH_KEY_OF(k, slot) key_of_face(k, slot)
+#define RB_HASH_EQUAL(k, slot, key) are_checked_faces_twins(key_of_checked_tet_face(k, slot), key)
+#define RB_HASH_KEY_OF(k, slot) key_of_checked_tet_face(k, slot)
 
 /*
  * Returns true if two faces of tetrahedra have the same corners, which the keys hold in ascending
  * order.
  */
 static inline bool
-are_face_keys_equal(face_key a, face_key b)
+are_checked_faces_twins(face_key a, face_key b)
 {
 	return a.v[0] == b.v[0] && a.v[1] == b.v[1] && a.v[2] == b.v[2];
 }
@@ -265,7 +265,7 @@ rb_check_find_face(const rb_checking *k, const uint32_t v[3])
  * must have different sides.
  */
 static int
-side_of_tet(const rb_checking *k, uint32_t face)
+side_of_checked_tet(const rb_checking *k, uint32_t face)
 {
 	uint32_t v[3];
 
@@ -287,7 +287,7 @@ pair_checked_face(rb_checking *k, uint32_t face)
 	uint32_t *at, other;
 
 	RB_TRY(rb_face_table_reserve(k->ctx, &k->faces, k, 1));
-	at = rb_face_table_find(&k->faces, k, key_of_face(k, face));
+	at = rb_face_table_find(&k->faces, k, key_of_checked_tet_face(k, face));
 	other = *at;
 	k->mate[face] = RB_NONE;
 	if (other == RB_NONE)
@@ -304,7 +304,7 @@ pair_checked_face(rb_checking *k, uint32_t face)
 	}
 	k->mate[face] = other;
 	k->mate[other] = face;
-	if (side_of_tet(k, face) * side_of_tet(k, other) > 0)
+	if (side_of_checked_tet(k, face) * side_of_checked_tet(k, other) > 0)
 	{
 		k->mate[face] = k->mate[other] = RB_NO_TEST;
 		return rb_check_fault(k, RB_FAULT_SAME_SIDE, other >> 2, face >> 2,
@@ -317,7 +317,7 @@ pair_checked_face(rb_checking *k, uint32_t face)
 static uint32_t
 find_twin_of_checked_tet(const rb_checking *k, uint32_t t)
 {
-	uint32_t other = *rb_face_table_find(&k->faces, k, key_of_face(k, t << 2));
+	uint32_t other = *rb_face_table_find(&k->faces, k, key_of_checked_tet_face(k, t << 2));
 
 	if (other == RB_NONE)
 		return RB_NONE;
