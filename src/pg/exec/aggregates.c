@@ -109,7 +109,7 @@ is_first_row_of_id(rb_cursor *rows, uint32 row)
  * aggregate of pairs of parts.
  */
 static rb_set
-make_set_with_part_ids(const rb_set *set)
+make_set_of_part_rows(const rb_set *set)
 {
 	return (rb_set){.kind = set->kind,
 					.nparts = set->nparts,
@@ -128,8 +128,8 @@ rb_aggregate_sides(rb_cursor *rows)
 	rows->other = rows->run->side[last - mine].set;
 	if (!rows->of_parts)
 		return;
-	rows->part[0] = make_set_with_part_ids(rows->side);
-	rows->part[1] = make_set_with_part_ids(rows->other);
+	rows->part[0] = make_set_of_part_rows(rows->side);
+	rows->part[1] = make_set_of_part_rows(rows->other);
 	rows->side = &rows->part[0];
 	rows->other = &rows->part[1];
 }
@@ -255,7 +255,7 @@ next_block_of_counts(rb_cursor *rows, rb_block *block)
  * of parts if `row` is the end of the rows.
  */
 static uint32
-first_part_of_row(const rb_set *set, uint32 row)
+first_part_of_sliced_row(const rb_set *set, uint32 row)
 {
 	return set->row_of == NULL ? row
 							   : (uint32) rb_numbers_lower_bound(set->row_of, set->nparts, row);
@@ -268,13 +268,13 @@ first_part_of_row(const rb_set *set, uint32 row)
 static rb_set
 slice_of_set(const rb_set *set, uint32 from, uint32 to)
 {
-	const uint32 part = first_part_of_row(set, from);
+	const uint32 part = first_part_of_sliced_row(set, from);
 	rb_set slice = *set;
 
 	slice.owner = NULL;
 	slice.view = NULL;
 	slice.number = 0;
-	slice.nparts = first_part_of_row(set, to) - part;
+	slice.nparts = first_part_of_sliced_row(set, to) - part;
 	slice.coords = set->coords + (size_t) part * rb_kind_width(set->kind);
 	slice.nrows = to;
 	if (set->row_of != NULL)
@@ -306,7 +306,7 @@ bytes_of_grouped_pair(const rb_cursor *rows)
  * boundary if there is none.
  */
 static uint32
-end_of_whole_row(const rb_cursor *rows, uint32 part)
+end_of_row_slice(const rb_cursor *rows, uint32 part)
 {
 	const rb_set *set = rows->run->side[0].set;
 	const uint32 row = set->row_of == NULL ? part : set->row_of[part - 1];
@@ -314,8 +314,8 @@ end_of_whole_row(const rb_cursor *rows, uint32 part)
 
 	if (set->row_of == NULL || part == set->nparts || set->row_of[part] != row)
 		return part;
-	start = first_part_of_row(set, row);
-	return start > rows->base ? start : first_part_of_row(set, row + 1);
+	start = first_part_of_sliced_row(set, row);
+	return start > rows->base ? start : first_part_of_sliced_row(set, row + 1);
 }
 
 /*
@@ -335,7 +335,7 @@ rows_whose_pairs_fit(const rb_cursor *rows, uint64 bytes)
 			CHECK_FOR_INTERRUPTS();
 		pairs += rows->counts[row++];
 	}
-	return rows->of_parts ? end_of_whole_row(rows, row) : row;
+	return rows->of_parts ? end_of_row_slice(rows, row) : row;
 }
 
 /* Raises the ERROR that pairs do not fit in memory. */

@@ -194,7 +194,7 @@ intersect_current_pairs(rb_shaping *s)
 
 /* Computes the spans of the current line on the triangles of its pairs, as rows of the result. */
 static rb_status
-make_spans_of_line(rb_shaping *s)
+make_spans_of_current_line(rb_shaping *s)
 {
 	const double *segments = s->side[0]->coords + (Size) s->first * 6;
 
@@ -220,7 +220,7 @@ static rb_status
 make_shape_and_spans_of_pair(void *arg)
 {
 	RB_TRY(intersect_current_pairs(arg));
-	return make_spans_of_line(arg);
+	return make_spans_of_current_line(arg);
 }
 
 /* Stores the start of the first interval, the end of the last one, and an array of all. */
@@ -321,7 +321,7 @@ row_of_intersected_part(const rb_set *set, uint32 part)
 
 /* Orders pairs of parts that are intersected by blue, then by red. */
 static int
-by_blue_part_of_pair(const void *a, const void *b, const void *arg)
+by_blue_part_to_intersect(const void *a, const void *b, const void *arg)
 {
 	const rb_pair *p = a, *q = b;
 
@@ -339,7 +339,7 @@ sort_pairs_by_blue_part(void *arg)
 {
 	rb_shaping *s = arg;
 
-	return rb_sort(&s->ctx, s->pair, s->npairs, sizeof *s->pair, by_blue_part_of_pair, NULL);
+	return rb_sort(&s->ctx, s->pair, s->npairs, sizeof *s->pair, by_blue_part_to_intersect, NULL);
 }
 
 /*

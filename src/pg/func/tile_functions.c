@@ -93,7 +93,7 @@ read_tiling_numbers(tiling *t, const rb_arguments *a)
 
 /* Returns true if both column names in calls of redblue_tiles are equal or both are missing. */
 static bool
-are_names_equal_or_null(const char *a, const char *b)
+are_tile_columns_equal(const char *a, const char *b)
 {
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
@@ -107,8 +107,8 @@ is_tiling_of_one_side(const tiling *t, const rb_arguments *a)
 
 	if (rows[1]->isnull)
 		return true;
-	return are_names_equal_or_null(red->geom_name, blue->geom_name) &&
-		   are_names_equal_or_null(red->object_name, blue->object_name) &&
+	return are_tile_columns_equal(red->geom_name, blue->geom_name) &&
+		   are_tile_columns_equal(red->object_name, blue->object_name) &&
 		   (t->query ? strcmp(TextDatumGetCString(rows[0]->value),
 							  TextDatumGetCString(rows[1]->value)) == 0
 					 : DatumGetObjectId(rows[0]->value) == DatumGetObjectId(rows[1]->value));

@@ -116,7 +116,7 @@ tetrahedralize_part(const rb_meshing_run *run, rb_context *ctx, rb_meshing_part 
  * merged to them.
  */
 static rb_status
-name_polygons(rb_context *ctx, rb_meshing_part *part)
+label_faces_by_polygon(rb_context *ctx, rb_meshing_part *part)
 {
 	rb_polygons polygons;
 
@@ -155,7 +155,7 @@ refine_built_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
  * volumes it encloses afterwards.
  */
 static rb_status
-refine_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
+refine_mesh_of_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
 {
 	rb_volumes_surface kept = {0};
 	rb_volumes_input in;
@@ -227,9 +227,9 @@ fill_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
 	enter_stage(run, part, RB_MESH_TETRAHEDRALIZE, RB_MESH_REFINE, &start);
 	/* If the call has one mesh only, a separate work function refines it. */
 	if (status == RB_OK && run->call->by_solid && run->call->refine)
-		status = refine_part(run, ctx, part);
+		status = refine_mesh_of_part(run, ctx, part);
 	if (status == RB_OK && (run->call->by_solid || !run->call->refine))
-		status = name_polygons(ctx, part);
+		status = label_faces_by_polygon(ctx, part);
 	enter_stage(run, part, RB_MESH_REFINE, RB_MESH_FILL, &start);
 	return status;
 }
@@ -276,9 +276,9 @@ rb_meshing_refine(rb_meshing_run *run)
 	rb_status status;
 
 	rb_meshing_stage(run, RB_MESH_REFINE, &start);
-	status = refine_part(run, &run->ctx, run->part);
+	status = refine_mesh_of_part(run, &run->ctx, run->part);
 	if (status == RB_OK)
-		status = name_polygons(&run->ctx, run->part);
+		status = label_faces_by_polygon(&run->ctx, run->part);
 	rb_meshing_stage(run, RB_MESH_FILL, &start);
 	return status;
 }
@@ -581,7 +581,7 @@ make_solids(rb_meshing_run *run)
  * how to skip that solid.
  */
 pg_noreturn static void
-raise_flaw(rb_meshing_run *run, uint32 solid)
+raise_flaw_of_solid(rb_meshing_run *run, uint32 solid)
 {
 	rb_meshing_call *call = palloc(sizeof *call);
 	MemoryContext context = CurrentMemoryContext;
@@ -616,7 +616,7 @@ raise_flaw(rb_meshing_run *run, uint32 solid)
  * Describes, as the reason why no mesh is built for it, a solid with a row that could not be read.
  */
 static void
-describe_unread(const rb_meshing_run *run, const rb_refusal *unread, rb_skipped_solid *to)
+describe_unreadable_solid(const rb_meshing_run *run, const rb_refusal *unread, rb_skipped_solid *to)
 {
 	const rb_source *source = &run->call->source[run->call->at[RB_MESH_FACETS]];
 	rb_solid_report report;
@@ -632,7 +632,7 @@ describe_unread(const rb_meshing_run *run, const rb_refusal *unread, rb_skipped_
  * raise.
  */
 static void
-describe_flaw(rb_meshing_run *run, rb_meshing_part *part, rb_skipped_solid *to)
+describe_flaw_of_solid(rb_meshing_run *run, rb_meshing_part *part, rb_skipped_solid *to)
 {
 	const char *function = run->call->function;
 	MemoryContext context = CurrentMemoryContext;
@@ -682,9 +682,9 @@ list_skipped_solids(rb_meshing_run *run)
 		}
 		*to = (rb_skipped_solid){.solid = part->solid, .reason = rb_meshing_flaw_name(part)};
 		if (part->unread.fault != RB_GEOMETRY_OK)
-			describe_unread(run, &part->unread, to);
+			describe_unreadable_solid(run, &part->unread, to);
 		else
-			describe_flaw(run, part, to);
+			describe_flaw_of_solid(run, part, to);
 		rb_welded_free(run->memory, &part->welded);
 		run->nskipped++;
 	}
@@ -697,7 +697,7 @@ static void
 end_solids(rb_meshing_run *run)
 {
 	if (run->threads->failed != RB_NONE)
-		raise_flaw(run, run->threads->failed);
+		raise_flaw_of_solid(run, run->threads->failed);
 	for (int s = 0; s < RB_MESH_STAGES; s++)
 		for (uint32 i = 0; i < run->nparts; i++)
 			run->ms[s] += run->parts[i].ms[s] / run->threads->n;

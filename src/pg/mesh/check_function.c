@@ -150,7 +150,7 @@ make_ids_of_fault(const int64 *ids, int n)
 
 /* Sets the columns of a fault's row that name a facet and its polygon. */
 static void
-set_facet(const checking *c, uint32 facet, Datum *values, bool *nulls)
+set_facet_of_fault(const checking *c, uint32 facet, Datum *values, bool *nulls)
 {
 	if (facet >= c->matched.nfacets)
 		return;
@@ -164,8 +164,8 @@ set_facet(const checking *c, uint32 facet, Datum *values, bool *nulls)
  * the number that its pieces share. Either stays null if it does not exist.
  */
 static void
-set_segment(const rb_meshing_run *run, const checking *c, uint32 segment, Datum *values,
-			bool *nulls)
+set_segment_of_fault(const rb_meshing_run *run, const checking *c, uint32 segment, Datum *values,
+					 bool *nulls)
 {
 	if (segment >= c->matched.nsegments)
 		return;
@@ -209,9 +209,9 @@ put_fault(const rb_meshing_run *run, const checking *c, const rb_fault *fault,
 				ids[kind][n[kind]++] = (int64) number[i] + 1;
 		}
 		else if (what[i] == 'A')
-			set_facet(c, number[i], values, nulls);
+			set_facet_of_fault(c, number[i], values, nulls);
 		else if (what[i] == 'S')
-			set_segment(run, c, number[i], values, nulls);
+			set_segment_of_fault(run, c, number[i], values, nulls);
 	}
 	values[FAULT] = CStringGetTextDatum(rb_fault_text(fault->kind));
 	nulls[FAULT] = false;
@@ -391,7 +391,7 @@ measure_mesh_for_open_end(boundary_search *e)
  * open end.
  */
 static double
-cross_norm2(const double *u, const double *v)
+squared_norm_of_cross(const double *u, const double *v)
 {
 	const double x = u[1] * v[2] - u[2] * v[1];
 	const double y = u[2] * v[0] - u[0] * v[2];
@@ -423,8 +423,8 @@ is_nearly_flat_near_open_end(const boundary_search *e, const uint32 *v)
 	det = u[0][0] * (u[1][1] * u[2][2] - u[1][2] * u[2][1]) -
 		  u[0][1] * (u[1][0] * u[2][2] - u[1][2] * u[2][0]) +
 		  u[0][2] * (u[1][0] * u[2][1] - u[1][1] * u[2][0]);
-	largest = fmax(fmax(cross_norm2(u[0], u[1]), cross_norm2(u[1], u[2])),
-				   fmax(cross_norm2(u[2], u[0]), cross_norm2(w[0], w[1])));
+	largest = fmax(fmax(squared_norm_of_cross(u[0], u[1]), squared_norm_of_cross(u[1], u[2])),
+				   fmax(squared_norm_of_cross(u[2], u[0]), squared_norm_of_cross(w[0], w[1])));
 	return fabs(det) <= e->near * sqrt(largest);
 }
 
@@ -433,7 +433,7 @@ is_nearly_flat_near_open_end(const boundary_search *e, const uint32 *v)
  * opposite to v of a boundary face, which is the face of tet opposite to corner i.
  */
 static bool
-is_boundary_convex_at_edge(const boundary_search *e, uint32 tet, int i, uint32 v)
+is_boundary_convex_at_open_end(const boundary_search *e, uint32 tet, int i, uint32 v)
 {
 	const uint32_t *first = e->tets->tets[tet];
 	uint32 face[4];
@@ -499,7 +499,7 @@ rb_meshing_find_open_end(rb_context *ctx, const rb_tets *tets, uint32 *tet)
 				rb_table_get(&e.faces, v[(i + 1) % 4], v[(i + 2) % 4], v[(i + 3) % 4]) != NULL)
 				continue;
 			for (int k = 0; k < 4; k++)
-				if (k != i && !is_boundary_convex_at_edge(&e, t, i, v[k]))
+				if (k != i && !is_boundary_convex_at_open_end(&e, t, i, v[k]))
 					*tet = t;
 		}
 	}

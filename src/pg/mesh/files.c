@@ -45,7 +45,7 @@ typedef struct writing
 
 /* Measures the shape of the tetrahedra, which the file contains as data of its cells. */
 static rb_status
-measure_tets(rb_meshing_run *run, writing *w)
+measure_tets_for_file(rb_meshing_run *run, writing *w)
 {
 	for (uint32_t i = 0; i < w->rows.ntets; i++)
 	{
@@ -72,7 +72,7 @@ write_file(rb_meshing_run *run)
 	rb_status status;
 
 	rb_meshing_stage(run, RB_MESH_FILL, &start);
-	status = w->quality[0] == NULL ? RB_OK : measure_tets(run, w);
+	status = w->quality[0] == NULL ? RB_OK : measure_tets_for_file(run, w);
 	if (status == RB_OK && w->split_faults)
 	{
 		const rb_mesh_rows rows = w->rows;
@@ -104,8 +104,8 @@ check_size(const rb_meshing_run *run, uint64 bytes)
  * n corners for each row of the table.
  */
 static void
-check_corners_are_vertices(const rb_meshing_run *run, const rb_meshing_table *t,
-						   const rb_meshing_loaded *mesh, const uint32_t *corners, int n)
+check_corners_for_file(const rb_meshing_run *run, const rb_meshing_table *t,
+					   const rb_meshing_loaded *mesh, const uint32_t *corners, int n)
 {
 	for (size_t i = 0; i < (size_t) n * mesh->n[t->kind]; i++)
 		if (corners[i] == RB_NONE)
@@ -140,7 +140,7 @@ static const rb_meshing_kind labeled[] = {RB_MESH_FACES, RB_MESH_TETS};
  * and column.
  */
 static rb_meshing_label_source
-read_label_arguments(const rb_arguments *a, int i)
+read_file_label_arguments(const rb_arguments *a, int i)
 {
 	const char *side = label_sides[i];
 	const char *group = psprintf("%s_group", side);
@@ -216,15 +216,15 @@ return_file(FunctionCallInfo fcinfo, const file_format *format)
 					  psprintf("mesh %s * *_id *_group split_faults", format->argument),
 					  label_sides, lengthof(label_sides), fcinfo->args);
 	for (int i = 0; i < (int) lengthof(label_sides); i++)
-		from[i] = read_label_arguments(&a, i);
+		from[i] = read_file_label_arguments(&a, i);
 	w = palloc0(sizeof *w);
 	w->write = format->write_facets != NULL && rb_argument_choice(&a, "part", "tets", "facets")
 				   ? format->write_facets
 				   : format->write;
 	run = open_tables(format->function, text_to_cstring(PG_GETARG_TEXT_PP(0)), tables);
 	rb_meshing_load(run, tables, &mesh);
-	check_corners_are_vertices(run, &tables[RB_MESH_TETS], &mesh, mesh.tets[0], 4);
-	check_corners_are_vertices(run, &tables[RB_MESH_FACES], &mesh, mesh.faces[0], 3);
+	check_corners_for_file(run, &tables[RB_MESH_TETS], &mesh, mesh.tets[0], 4);
+	check_corners_for_file(run, &tables[RB_MESH_FACES], &mesh, mesh.faces[0], 3);
 	for (int i = 0; i < (int) lengthof(label_sides); i++)
 		labels[i] = from[i].column == NULL ? NULL
 										   : rb_meshing_labels_read(run, &tables[labeled[i]],
@@ -266,7 +266,7 @@ return_file(FunctionCallInfo fcinfo, const file_format *format)
 
 /* Returns the size of the file of redblue_mesh_gmsh without its groups. */
 static uint64_t
-gmsh_bytes(const rb_mesh_rows *rows)
+size_of_gmsh_file(const rb_mesh_rows *rows)
 {
 	return rb_mesh_gmsh_bytes(rows, 0, 0);
 }
@@ -283,7 +283,7 @@ gmsh_bytes(const rb_mesh_rows *rows)
 
 RB_DEFINE(redblue_mesh_vtu, "", rb_mesh_vtu, NULL, rb_mesh_vtu_bytes, true)
 RB_DEFINE(redblue_mesh_ogs, "surface", rb_mesh_ogs, NULL, NULL, false)
-RB_DEFINE(redblue_mesh_gmsh, "", rb_mesh_gmsh, NULL, gmsh_bytes, false)
+RB_DEFINE(redblue_mesh_gmsh, "", rb_mesh_gmsh, NULL, size_of_gmsh_file, false)
 RB_DEFINE(redblue_mesh_xdmf, "part", rb_mesh_xdmf, rb_mesh_xdmf_facets, NULL, false)
 RB_DEFINE(redblue_mesh_abaqus, "", rb_mesh_abaqus, NULL, NULL, false)
 
@@ -336,7 +336,7 @@ write_region(const surfaces *s, uint64_t from, uint64_t to, int32 srid)
 
 /* Writes one result row of redblue_mesh_to_geometry for the surface of each region. */
 static void
-put_regions(const surfaces *s, int32 srid, ReturnSetInfo *result)
+put_region_surfaces(const surfaces *s, int32 srid, ReturnSetInfo *result)
 {
 	MemoryContext row =
 		AllocSetContextCreate(CurrentMemoryContext, "redblue region", ALLOCSET_DEFAULT_SIZES);
@@ -379,7 +379,7 @@ redblue_mesh_to_geometry(PG_FUNCTION_ARGS)
 	s = palloc0(sizeof *s);
 	run = open_tables(function_name, text_to_cstring(PG_GETARG_TEXT_PP(0)), tables);
 	rb_meshing_load(run, tables, &mesh);
-	check_corners_are_vertices(run, &tables[RB_MESH_TETS], &mesh, mesh.tets[0], 4);
+	check_corners_for_file(run, &tables[RB_MESH_TETS], &mesh, mesh.tets[0], 4);
 	s->rows = (rb_mesh_rows){.npoints = mesh.n[RB_MESH_VERTICES],
 							 .ntets = mesh.n[RB_MESH_TETS],
 							 .points = mesh.points,
@@ -387,7 +387,7 @@ redblue_mesh_to_geometry(PG_FUNCTION_ARGS)
 							 .region = mesh.region};
 	run->arg = s;
 	rb_meshing_work(run, find_surface_faces);
-	put_regions(s, srid, (ReturnSetInfo *) fcinfo->resultinfo);
+	put_region_surfaces(s, srid, (ReturnSetInfo *) fcinfo->resultinfo);
 	rb_call_leave(caller);
 	return (Datum) 0;
 }

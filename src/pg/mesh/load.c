@@ -88,7 +88,7 @@ word_of_loaded_vertex_kind(const char *kind)
 
 /* Returns the column of a mesh table that a SELECT reads, by its name, which must exist. */
 static const rb_meshing_column *
-find_mesh_column(rb_meshing_kind kind, const char *name)
+find_loaded_column(rb_meshing_kind kind, const char *name)
 {
 	const rb_meshing_column *c = rb_meshing_columns(kind);
 
@@ -195,7 +195,7 @@ read_mesh_table(rb_meshing_run *run, const rb_meshing_table *t, int *columns, ui
 						 strcmp(*name, "polygon") == 0 ? "::pg_catalog.int4"
 						 : strcmp(*name, "kind") == 0  ? "::pg_catalog.text"
 													   : "");
-		r.column[r.columns++] = find_mesh_column(t->kind, *name);
+		r.column[r.columns++] = find_loaded_column(t->kind, *name);
 	}
 	appendStringInfo(&sql, " FROM %s ORDER BY id", t->quoted);
 	memset(&options, 0, sizeof options);
@@ -446,7 +446,7 @@ compare_facets(const void *a, const void *b)
  * or, without rows, those that faces refer to.
  */
 static rb_meshing_facet *
-list_polygons(rb_meshing_run *run, const rb_meshing_loaded *mesh, uint32 *n)
+list_polygons_to_match(rb_meshing_run *run, const rb_meshing_loaded *mesh, uint32 *n)
 {
 	const bool of_rows = run->part->is_welded;
 	const uint32 all = of_rows ? run->part->welded.npolygons : mesh->n[RB_MESH_FACES];
@@ -475,7 +475,7 @@ list_polygons(rb_meshing_run *run, const rb_meshing_loaded *mesh, uint32 *n)
 
 /* Sets the facet of each polygon of the tables as the rows were merged. */
 static void
-merge_by_rows(const rb_welded *welded, rb_meshing_matched *to, uint32 *facet)
+merge_loaded_polygons_by_rows(const rb_welded *welded, rb_meshing_matched *to, uint32 *facet)
 {
 	to->nfacets = welded->plc.nfacets;
 	for (uint32 i = 0; i < to->npolygons; i++)
@@ -486,8 +486,8 @@ merge_by_rows(const rb_welded *welded, rb_meshing_matched *to, uint32 *facet)
 
 /* Merges coplanar polygons that faces of the mesh read from its tables join. */
 static void
-merge_by_faces(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matched *to,
-			   uint32 *facet)
+merge_loaded_polygons_by_faces(rb_meshing_run *run, const rb_meshing_loaded *mesh,
+							   rb_meshing_matched *to, uint32 *facet)
 {
 	const rb_status status = rb_merge_by_faces(
 		&run->ctx, mesh->points, mesh->n[RB_MESH_VERTICES], (const uint32_t(*)[3]) mesh->faces,
@@ -501,14 +501,14 @@ merge_by_faces(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_ma
 
 /* Merges polygons of the mesh read from its tables into facets, and sets the facet of each face. */
 static void
-merge_polygons(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matched *to)
+merge_loaded_polygons(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matched *to)
 {
 	uint32 *facet = rb_meshing_array(run, to->npolygons, sizeof *facet);
 
 	if (run->part->is_welded)
-		merge_by_rows(&run->part->welded, to, facet);
+		merge_loaded_polygons_by_rows(&run->part->welded, to, facet);
 	else
-		merge_by_faces(run, mesh, to, facet);
+		merge_loaded_polygons_by_faces(run, mesh, to, facet);
 	to->facets = rb_meshing_array(run, to->nfacets, sizeof *to->facets);
 	for (uint32 i = to->npolygons; i-- > 0;)
 		to->facets[facet[i]] = to->polygons[i];
@@ -522,7 +522,7 @@ merge_polygons(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_ma
 static void
 match_facets(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matched *to)
 {
-	rb_meshing_facet *list = list_polygons(run, mesh, &to->npolygons);
+	rb_meshing_facet *list = list_polygons_to_match(run, mesh, &to->npolygons);
 
 	to->face_polygon = rb_meshing_array(run, mesh->n[RB_MESH_FACES], sizeof(uint32));
 	for (uint32 i = 0; i < mesh->n[RB_MESH_FACES]; i++)
@@ -538,7 +538,7 @@ match_facets(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matc
 	for (uint32 i = 0; i < to->npolygons; i++)
 		to->polygons[list[i].number] = list[i];
 	rb_free(run->memory, (void **) &list);
-	merge_polygons(run, mesh, to);
+	merge_loaded_polygons(run, mesh, to);
 }
 
 /* ---- segments ---- */
@@ -604,8 +604,8 @@ compare_loaded_numbers(const void *a, const void *b)
  * of its pieces. If their number is not two, returns some of the vertices.
  */
 static void
-find_segment_ends(const rb_meshing_loaded *mesh, const segment_piece *pieces, uint32 n,
-				  uint32 *scratch, uint32_t *v)
+find_ends_of_loaded_segment(const rb_meshing_loaded *mesh, const segment_piece *pieces, uint32 n,
+							uint32 *scratch, uint32_t *v)
 {
 	uint32 single = 0;
 
@@ -655,7 +655,7 @@ match_segments(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_ma
 
 		for (next = i + 1; next < n && pieces[next].segment == pieces[i].segment;)
 			next++;
-		find_segment_ends(mesh, pieces + i, next - i, scratch, v);
+		find_ends_of_loaded_segment(mesh, pieces + i, next - i, scratch, v);
 		key = make_ends(v, 0);
 		found = bsearch(&key, list, given, sizeof *list, compare_ends_of_loaded_edges);
 		number = found != NULL && to->segment[found->number] == 0 ? found->number : to->nsegments++;
@@ -677,7 +677,8 @@ match_segments(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_ma
  * the vertex as a corner.
  */
 static void
-find_parents(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matched *to)
+find_parents_of_loaded_vertices(rb_meshing_run *run, const rb_meshing_loaded *mesh,
+								rb_meshing_matched *to)
 {
 	const uint32 n = mesh->n[RB_MESH_VERTICES];
 
@@ -711,7 +712,7 @@ rb_meshing_match(rb_meshing_run *run, rb_meshing_loaded *mesh, rb_meshing_matche
 	CHECK_FOR_INTERRUPTS();
 	match_segments(run, mesh, to);
 	CHECK_FOR_INTERRUPTS();
-	find_parents(run, mesh, to);
+	find_parents_of_loaded_vertices(run, mesh, to);
 }
 
 rb_check_input

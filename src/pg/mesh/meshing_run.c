@@ -69,7 +69,7 @@ rb_meshing_open(const rb_meshing_call *call, MemoryContext context)
 
 /* Adds a seed of a region or hole for each point of a side that the run has read. */
 static void
-add_seeds_of_meshing_run(rb_meshing_run *run, rb_meshing_side side)
+add_seeds_of_read_side(rb_meshing_run *run, rb_meshing_side side)
 {
 	const rb_set *set = rb_meshing_set(run, side);
 
@@ -100,8 +100,8 @@ rb_meshing_read(rb_meshing_run *run)
 	holes = rb_meshing_set(run, RB_MESH_HOLES);
 	seeds = (regions == NULL ? 0 : regions->nparts) + (holes == NULL ? 0 : holes->nparts);
 	run->seeds = MemoryContextAllocHuge(GetMemoryChunkContext(run), (seeds + 1) * sizeof(rb_seed));
-	add_seeds_of_meshing_run(run, RB_MESH_REGIONS);
-	add_seeds_of_meshing_run(run, RB_MESH_HOLES);
+	add_seeds_of_read_side(run, RB_MESH_REGIONS);
+	add_seeds_of_read_side(run, RB_MESH_HOLES);
 	for (int i = 0; i < run->call->sides; i++)
 		parts += run->side[i].set->nparts;
 	run->ctx.threads = rb_threads(parts);
@@ -233,7 +233,7 @@ add_solid(id_list *solids, int64 solid)
  * out.
  */
 static const char *
-list_solids(id_list *solids)
+text_of_solids_in_notice(id_list *solids)
 {
 	if (solids->n > LISTED)
 		appendStringInfo(&solids->text, ", and %u more", solids->n - LISTED);
@@ -334,7 +334,7 @@ rb_meshing_notices(const rb_meshing_run *run)
 		ereport(NOTICE,
 				(errmsg_plural("%s: could not mesh %u solid", "%s: could not mesh %u solids",
 							   skipped.n, function, skipped.n),
-				 errdetail("Skipped: %s.  Reasons: %s.%s", list_solids(&skipped),
+				 errdetail("Skipped: %s.  Reasons: %s.%s", text_of_solids_in_notice(&skipped),
 						   rb_reasons_text(&why), no_rows),
 				 errhint("Run SELECT * FROM redblue_last_skipped(); to list them with their "
 						 "faults.  Run SET redblue.skip_notice = off; to disable this notice.")));
@@ -350,12 +350,12 @@ rb_meshing_notices(const rb_meshing_run *run)
 					 : errhint("Increase max_points; call the function without facets, points and "
 							   "segments to refine the mesh further.")));
 	if (empty.n > 0 && run->call->by_solid)
-		ereport(
-			NOTICE,
-			(errmsg_plural("%s: %u solid has no tetrahedra", "%s: %u solids have no tetrahedra",
-						   empty.n, function, empty.n),
-			 errdetail("Their facets do not enclose a volume: %s.%s", list_solids(&empty), no_rows),
-			 errhint("Use keep => 'hull' to keep all tetrahedra up to the convex hull.")));
+		ereport(NOTICE,
+				(errmsg_plural("%s: %u solid has no tetrahedra", "%s: %u solids have no tetrahedra",
+							   empty.n, function, empty.n),
+				 errdetail("Their facets do not enclose a volume: %s.%s",
+						   text_of_solids_in_notice(&empty), no_rows),
+				 errhint("Use keep => 'hull' to keep all tetrahedra up to the convex hull.")));
 	else if (empty.n > 0 && run->call->keep == RB_KEEP_INSIDE)
 		ereport(NOTICE,
 				(errmsg("%s: the mesh has no tetrahedra", function),

@@ -222,7 +222,7 @@ hint_triangles(void)
  * its facet, or a volume that differs.
  */
 pg_noreturn static void
-raise_wrong_mesh(const rb_meshing_run *run, const char *at)
+raise_flaw_of_built_mesh(const rb_meshing_run *run, const char *at)
 {
 	const rb_flaw *f = &run->part->flaw;
 	const char *function = run->call->function;
@@ -331,7 +331,7 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 			break;
 		case RB_FLAW_OFF_FACET:
 		case RB_FLAW_VOLUME:
-			raise_wrong_mesh(run, at);
+			raise_flaw_of_built_mesh(run, at);
 			break;
 		case RB_FLAW_NONE:
 			elog(ERROR, "%s: mesh generation failed without a reason", function);

@@ -113,7 +113,7 @@ volume_of(const rb_meshing_run *run, rb_meshing_number number, rb_meshing_side s
 
 /* Orders the volume bounds of redblue_refine by region. */
 static int
-compare_region_volumes(const void *a, const void *b)
+compare_regions_to_refine(const void *a, const void *b)
 {
 	const rb_region_volume *x = a;
 	const rb_region_volume *y = b;
@@ -213,14 +213,14 @@ volume_of_tet_to_refine(const rb_tets *t, uint32 tet)
  * there is none.
  */
 static double
-max_volume_of_region(const rb_refine_options *o, int64 region)
+max_volume_argument_of_region(const rb_refine_options *o, int64 region)
 {
 	const rb_region_volume key = {region, 0};
 	const rb_region_volume *found = NULL;
 
 	if (o->nregion_volumes > 0)
 		found = bsearch(&key, o->region_volumes, o->nregion_volumes, sizeof key,
-						compare_region_volumes);
+						compare_regions_to_refine);
 	return found != NULL ? found->volume : INFINITY;
 }
 
@@ -230,7 +230,7 @@ max_volume_of_region(const rb_refine_options *o, int64 region)
  * whole volume, as if such points were evenly distributed.
  */
 static rb_status
-expect_tets(rb_meshing_run *run)
+expect_tets_of_refinement(rb_meshing_run *run)
 {
 	const rb_refine_options *o = &run->options;
 	const rb_tets *t = &run->one.tets;
@@ -240,7 +240,7 @@ expect_tets(rb_meshing_run *run)
 	for (uint32 i = 0; i < t->ntets; i++)
 	{
 		const double volume = volume_of_tet_to_refine(t, i);
-		const double most = Min(o->max_volume, max_volume_of_region(o, t->region[i]));
+		const double most = Min(o->max_volume, max_volume_argument_of_region(o, t->region[i]));
 
 		if ((i & 0xffff) == 0xffff && rb_should_stop(&run->ctx))
 			return RB_STOPPED;
@@ -280,7 +280,7 @@ refine_on_worker(rb_context *ctx, rb_refining *refining, size_t size)
 
 /* Opens a request to the worker for the rounds of the refinement. Returns false if that fails. */
 static bool
-open_on_worker(rb_meshing_run *run)
+open_refinement_on_worker(rb_meshing_run *run)
 {
 	static const rb_backend of_worker = {.name = "cuda", .refine = refine_on_worker};
 	const rb_job job = {.red = NULL};
@@ -299,7 +299,7 @@ open_on_worker(rb_meshing_run *run)
 
 /* Selects the device that this process itself opens for the rounds of the refinement. */
 static void
-open_here(rb_meshing_run *run)
+open_refinement_here(rb_meshing_run *run)
 {
 	const rb_backend *backend;
 
@@ -321,8 +321,8 @@ begin_device(rb_meshing_run *run)
 		return;
 	run->options.backend_only = run->placement.demanded;
 	if (rb_placement_wants_refinement(&run->placement, run->expected, run->options.threads) &&
-		!open_on_worker(run))
-		open_here(run);
+		!open_refinement_on_worker(run))
+		open_refinement_here(run);
 	run->ms[RB_MESH_REFINE] += rb_now_ms() - start;
 }
 
@@ -331,12 +331,12 @@ begin_device(rb_meshing_run *run)
  * helper thread.
  */
 static void
-refine_mesh(rb_meshing_run *run)
+refine_mesh_of_call(rb_meshing_run *run)
 {
 	char why_not[200];
 
 	if (rb_setting_backend == RB_CHOOSE_AUTO && rb_device_installed(why_not, sizeof why_not))
-		rb_meshing_work(run, expect_tets);
+		rb_meshing_work(run, expect_tets_of_refinement);
 	begin_device(run);
 	rb_meshing_work(run, rb_meshing_refine);
 	rb_placement_stop(&run->placement);
@@ -357,7 +357,7 @@ make_refined_mesh(rb_meshing_run *run)
 	rb_meshing_work(run, rb_meshing_weld);
 	rb_meshing_check_max_points(run, run->one.welded.plc.npoints);
 	rb_meshing_work(run, rb_meshing_fill_plc);
-	refine_mesh(run);
+	refine_mesh_of_call(run);
 }
 
 /* ---- an existing mesh ---- */
@@ -403,7 +403,7 @@ is_fault_refused(rb_fault_kind kind)
  * including faces and edges that are recorded but not in the mesh.
  */
 static uint64
-faults_of(const rb_check_report *report, rb_fault_kind kind)
+count_faults_before_refining(const rb_check_report *report, rb_fault_kind kind)
 {
 	return !is_fault_refused(kind)
 			   ? 0
@@ -421,7 +421,7 @@ refuse_faults(const rb_meshing_run *run, const continuing *c, const char *name)
 
 	for (int i = RB_FAULT_KINDS - 1; i >= 0; i--)
 	{
-		const uint64 found = faults_of(&c->report, (rb_fault_kind) i);
+		const uint64 found = count_faults_before_refining(&c->report, (rb_fault_kind) i);
 
 		n += found;
 		first = found > 0 ? i : first;
@@ -447,7 +447,7 @@ refuse_faults(const rb_meshing_run *run, const continuing *c, const char *name)
  * Names the tetrahedron.
  */
 static void
-refuse_end(const rb_meshing_run *run, const continuing *c, const char *name)
+refuse_mesh_with_open_end(const rb_meshing_run *run, const continuing *c, const char *name)
 {
 	if (c->end != RB_NONE)
 		ereport(
@@ -466,7 +466,7 @@ refuse_end(const rb_meshing_run *run, const continuing *c, const char *name)
 
 /* Counts the regions of the existing mesh that redblue_refine continues, for its report. */
 static uint32
-count_mesh_regions(const rb_meshing_run *run, const rb_meshing_loaded *mesh)
+count_regions_of_existing_mesh(const rb_meshing_run *run, const rb_meshing_loaded *mesh)
 {
 	uint32_t n;
 	rb_error error;
@@ -497,7 +497,7 @@ set_mesh_to_refine(rb_meshing_run *run, const continuing *c)
 							  .edges = c->mesh.edges,
 							  .edge_segment = c->matched.edge_segment,
 							  .segments = c->matched.segments,
-							  .nregions = count_mesh_regions(run, &c->mesh)};
+							  .nregions = count_regions_of_existing_mesh(run, &c->mesh)};
 }
 
 /* Stores the ids that the tables use. */
@@ -587,7 +587,8 @@ notice_regions(const rb_meshing_run *run, const rb_meshing_loaded *mesh, const c
 
 		if (t > 0 && mesh->region[t] == mesh->region[t - 1])
 			continue;
-		found = bsearch(&key, run->options.region_volumes, n, sizeof key, compare_region_volumes);
+		found =
+			bsearch(&key, run->options.region_volumes, n, sizeof key, compare_regions_to_refine);
 		if (found != NULL)
 			seen[found - run->options.region_volumes] = true;
 	}
@@ -652,8 +653,8 @@ continue_mesh(rb_meshing_run *run, const rb_meshing_table *tables, const char *n
 	store_ids_of_mesh_to_refine(run, c);
 	notice_regions(run, &c->mesh, name);
 	rb_meshing_work(run, connect_tets_to_refine);
-	refuse_end(run, c, name);
-	refine_mesh(run);
+	refuse_mesh_with_open_end(run, c, name);
+	refine_mesh_of_call(run);
 	check_ids(run, name);
 }
 

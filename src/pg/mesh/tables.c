@@ -274,7 +274,7 @@ has_rows(const rb_meshing_table *t, const char *function)
 
 /* Returns the array type of the type of a mesh table's column, for the INSERT from arrays. */
 static Oid
-array_type(Oid type)
+array_type_of_mesh_column(Oid type)
 {
 	return type == INT8OID   ? INT8ARRAYOID
 		   : type == INT4OID ? INT4ARRAYOID
@@ -300,7 +300,7 @@ rb_meshing_prepare_insert(const rb_meshing_table *t, const char *function, int *
 			continue;
 		appendStringInfo(&into, "%s%s", *n > 0 ? ", " : "", c[i].name);
 		appendStringInfo(&from, "%spg_catalog.unnest($%d)", *n > 0 ? ", " : "", *n + 1);
-		types[(*n)++] = array_type(c[i].type);
+		types[(*n)++] = array_type_of_mesh_column(c[i].type);
 	}
 	plan = SPI_prepare(psprintf("INSERT INTO %s (%s) SELECT * FROM ROWS FROM (%s)", t->quoted,
 								into.data, from.data),

@@ -61,7 +61,8 @@ rb_meshing_arguments_bind(rb_arguments *a, const char *function, const char *lis
  * of a region; the side must be given.
  */
 static void
-read_extra_column(rb_meshing_call *call, const rb_arguments *a, rb_meshing_number number)
+read_extra_column_of_mesh_side(rb_meshing_call *call, const rb_arguments *a,
+							   rb_meshing_number number)
 {
 	const char *argument = number_column[number].argument;
 	const char *side = side_of[number_column[number].side].name;
@@ -90,7 +91,7 @@ check_side_given(const rb_arguments *a, rb_meshing_number number)
  * means.
  */
 static double
-positive_argument(const rb_arguments *a, const char *name, const char *what)
+read_positive_mesh_argument(const rb_arguments *a, const char *name, const char *what)
 {
 	const NullableDatum *arg = rb_argument(a, name);
 	const double x = arg->isnull ? INFINITY : DatumGetFloat8(arg->value);
@@ -110,12 +111,12 @@ positive_argument(const rb_arguments *a, const char *name, const char *what)
  * circumradius to shortest edge.
  */
 static double
-read_radius_edge(const rb_arguments *a)
+read_radius_edge_of_refinement(const rb_arguments *a)
 {
-	const double x =
-		positive_argument(a, "radius_edge",
-						  "The argument is the maximum ratio of a tetrahedron's circumradius to "
-						  "its shortest edge; it must be greater than 0.");
+	const double x = read_positive_mesh_argument(
+		a, "radius_edge",
+		"The argument is the maximum ratio of a tetrahedron's circumradius to "
+		"its shortest edge; it must be greater than 0.");
 
 	if (x < MIN_RADIUS_EDGE)
 		ereport(
@@ -133,7 +134,7 @@ read_radius_edge(const rb_arguments *a)
 
 /* Reads the argument max_points of a mesh function that refines. */
 static uint64
-read_max_points(const rb_arguments *a)
+read_max_points_of_refinement(const rb_arguments *a)
 {
 	const NullableDatum *arg = rb_argument(a, "max_points");
 	const int64 n = arg->isnull ? 1 : DatumGetInt64(arg->value);
@@ -153,7 +154,7 @@ read_max_points(const rb_arguments *a)
 
 /* Reads the argument min_dihedral of a mesh function that refines; NULL means 0. */
 static double
-read_min_dihedral(const rb_arguments *a)
+read_min_dihedral_of_refinement(const rb_arguments *a)
 {
 	const NullableDatum *arg = rb_argument(a, "min_dihedral");
 	const double x = arg->isnull ? 0 : DatumGetFloat8(arg->value);
@@ -173,22 +174,22 @@ read_min_dihedral(const rb_arguments *a)
 
 /* Reads the arguments of a mesh function that are options of refinement. */
 static void
-read_options(rb_meshing_call *call, const rb_arguments *a)
+read_options_of_refinement(rb_meshing_call *call, const rb_arguments *a)
 {
 	const NullableDatum *keep = rb_argument(a, "keep_surface");
 
 	call->refine = true;
-	call->options.radius_edge = read_radius_edge(a);
-	call->options.max_volume = positive_argument(
+	call->options.radius_edge = read_radius_edge_of_refinement(a);
+	call->options.max_volume = read_positive_mesh_argument(
 		a, "max_volume",
 		"The argument is the maximum volume of a tetrahedron; it must be greater than 0.");
-	call->options.max_points = read_max_points(a);
-	call->options.min_dihedral = read_min_dihedral(a);
+	call->options.max_points = read_max_points_of_refinement(a);
+	call->options.min_dihedral = read_min_dihedral_of_refinement(a);
 	call->options.keep_surface = !keep->isnull && DatumGetBool(keep->value);
 	for (int i = RB_MESH_REGION_VOLUME; i < RB_MESH_NUMBERS; i++)
 		check_side_given(a, (rb_meshing_number) i);
 	for (int i = RB_MESH_REGION_VOLUME; i < RB_MESH_NUMBERS; i++)
-		read_extra_column(call, a, (rb_meshing_number) i);
+		read_extra_column_of_mesh_side(call, a, (rb_meshing_number) i);
 	if (call->number[RB_MESH_SIZE].name == NULL)
 		call->number[RB_MESH_SIZE].name = "volume";
 }
@@ -198,7 +199,7 @@ static void
 read_solid_arguments(rb_meshing_call *call, const rb_arguments *a)
 {
 	check_side_given(a, RB_MESH_SOLID);
-	read_extra_column(call, a, RB_MESH_SOLID);
+	read_extra_column_of_mesh_side(call, a, RB_MESH_SOLID);
 	call->by_solid = call->number[RB_MESH_SOLID].name != NULL;
 	call->skip_bad = rb_argument_choice(a, "on_bad", "error", "skip");
 }
@@ -270,7 +271,7 @@ read_weld(const rb_arguments *a)
  * literal without a type is a C string.
  */
 static const char *
-read_any_argument(const rb_arguments *a, FmgrInfo *called, const char *name)
+read_mesh_argument_as_text(const rb_arguments *a, FmgrInfo *called, const char *name)
 {
 	const NullableDatum *arg = rb_argument(a, name);
 	const Oid type = get_fn_expr_argtype(called, (int) (arg - a->value));
@@ -289,7 +290,7 @@ read_any_argument(const rb_arguments *a, FmgrInfo *called, const char *name)
 static rb_merging
 read_merging(const rb_arguments *a, FmgrInfo *called)
 {
-	const char *value = read_any_argument(a, called, "merge");
+	const char *value = read_mesh_argument_as_text(a, called, "merge");
 	rb_merging merge = {RB_MERGE_COPLANAR, 0};
 	char *end;
 
@@ -317,7 +318,7 @@ rb_meshing_call_read(const rb_arguments *a, FmgrInfo *called, bool query, bool r
 
 	call->function = a->function;
 	if (refine)
-		read_options(call, a);
+		read_options_of_refinement(call, a);
 	read_solid_arguments(call, a);
 	tolerance = rb_argument_tolerance(a);
 	for (int i = 0; i < RB_MESH_SIDES; i++)

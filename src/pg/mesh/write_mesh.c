@@ -140,7 +140,7 @@ facet_id(const row_source *of, uint32 facet)
  * table of faces.
  */
 static int64
-polygon_ordinal(const row_source *of, uint32 facet)
+ordinal_of_written_polygon(const row_source *of, uint32 facet)
 {
 	return of->part->names != NULL ? of->part->names->polygon[facet]
 								   : of->polygons[of->number][facet];
@@ -265,7 +265,7 @@ write_mesh_row(row_source *of, rb_meshing_kind kind, uint64 n, Datum *values, bo
 		case RB_MESH_FACES:
 			write_corners_to_mesh_row(of, tets->faces[i], 3, values);
 			values[4] = Int64GetDatum(facet_id(of, tets->face_facet[i]));
-			values[5] = Int32GetDatum((int32) polygon_ordinal(of, tets->face_facet[i]));
+			values[5] = Int32GetDatum((int32) ordinal_of_written_polygon(of, tets->face_facet[i]));
 			break;
 		default:
 			write_corners_to_mesh_row(of, tets->edges[i], 2, values);
@@ -293,7 +293,7 @@ typedef struct numbered
  * written.
  */
 static int
-compare_numbered(const void *a, const void *b)
+compare_facets_by_row(const void *a, const void *b)
 {
 	const numbered *x = a;
 	const numbered *y = b;
@@ -319,7 +319,7 @@ rb_meshing_polygons(const rb_meshing_run *run, const rb_meshing_part *part)
 		ascend &= i == 0 || all[i - 1].id <= all[i].id;
 	}
 	if (!ascend)
-		qsort(all, n, sizeof *all, compare_numbered);
+		qsort(all, n, sizeof *all, compare_facets_by_row);
 	for (uint32 i = 0; i < n; i++)
 		polygon[all[i].facet] =
 			i > 0 && all[i - 1].id == all[i].id ? polygon[all[i - 1].facet] + 1 : 1;
@@ -334,7 +334,7 @@ rb_meshing_polygons(const rb_meshing_run *run, const rb_meshing_part *part)
  * written a thousand at a time.
  */
 static bool
-has_only_these(const rb_meshing_table *t, Relation rel)
+has_only_mesh_columns(const rb_meshing_table *t, Relation rel)
 {
 	const rb_meshing_column *c = rb_meshing_columns(t->kind);
 	TupleDesc desc = RelationGetDescr(rel);
@@ -464,7 +464,7 @@ write_mesh_table(row_source *of, rb_meshing_table *t)
 {
 	const char *function = of->run->call->function;
 	Relation rel = rb_meshing_table_open(t, function);
-	bool at_once = rb_is_plain_table(rel) && has_only_these(t, rel) &&
+	bool at_once = rb_is_plain_table(rel) && has_only_mesh_columns(t, rel) &&
 				   pg_class_aclcheck(t->relid, GetUserId(), ACL_INSERT) == ACLCHECK_OK &&
 				   rb_inserts_are_plain(rel);
 
@@ -487,7 +487,7 @@ write_mesh_table(row_source *of, rb_meshing_table *t)
  * write.
  */
 static void
-drop_made_tables(rb_meshing_table *tables, const char *function)
+drop_created_mesh_tables(rb_meshing_table *tables, const char *function)
 {
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "%s: SPI_connect failed", function);
@@ -521,7 +521,7 @@ rb_meshing_fill(rb_meshing_run *run, rb_meshing_table *tables)
 	run->empty = count_mesh_rows(run, RB_MESH_TETS) == 0;
 	if (run->empty)
 	{
-		drop_made_tables(tables, run->call->function);
+		drop_created_mesh_tables(tables, run->call->function);
 		return 0;
 	}
 	if (SPI_connect() != SPI_OK_CONNECT)

@@ -218,7 +218,7 @@ desc_of_stored_rows(const FuncExpr *call, const rb_row_shape *shape)
 
 /* Stores all rows that the scan's join returns in its tuplestore, if they may be read again. */
 static void
-store_join_rows(rb_scan *scan)
+store_rows_of_scan(rb_scan *scan)
 {
 	EState *estate = scan->css.ss.ps.state;
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
@@ -314,7 +314,7 @@ get_next_block_of_scan(rb_scan *scan)
 		return !scan->done;
 	}
 	if (scan->keep && scan->store == NULL)
-		store_join_rows(scan);
+		store_rows_of_scan(scan);
 	more = scan->store != NULL ? next_stored_block(scan) : fetch_next_from_cursor(scan, NULL);
 	scan->done = !more;
 	return more;
@@ -365,7 +365,7 @@ next_row_without_block(rb_scan *scan, Datum *values)
 	if (scan->done)
 		return false;
 	if (scan->keep && scan->store == NULL)
-		store_join_rows(scan);
+		store_rows_of_scan(scan);
 	if (scan->store == NULL)
 		return fetch_next_from_cursor(scan, values);
 	scan->done = !tuplestore_gettupleslot(scan->store, true, false, scan->stored);
@@ -554,7 +554,7 @@ leave_shared_ring(rb_scan *scan)
  * implements EstimateDSMCustomScan.
  */
 static Size
-estimate_shared_ring(CustomScanState *node, ParallelContext *pcxt)
+estimate_ring_of_scan(CustomScanState *node, ParallelContext *pcxt)
 {
 	return rb_pair_queue_size();
 }
@@ -578,7 +578,7 @@ fill_shared_ring(rb_scan *scan, rb_pair_queue *share)
  * implements InitializeDSMCustomScan.
  */
 static void
-initialize_shared_ring(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+initialize_ring_of_scan(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
 {
 	rb_scan *scan = (rb_scan *) node;
 
@@ -745,8 +745,8 @@ static const CustomExecMethods exec_methods = {
 	.ExecCustomScan = exec_function_scan,
 	.EndCustomScan = end_function_scan,
 	.ReScanCustomScan = rescan_function_scan,
-	.EstimateDSMCustomScan = estimate_shared_ring,
-	.InitializeDSMCustomScan = initialize_shared_ring,
+	.EstimateDSMCustomScan = estimate_ring_of_scan,
+	.InitializeDSMCustomScan = initialize_ring_of_scan,
 	.ReInitializeDSMCustomScan = reinitialize_shared_ring,
 	.InitializeWorkerCustomScan = attach_worker_to_ring,
 	.ShutdownCustomScan = shutdown_function_scan,

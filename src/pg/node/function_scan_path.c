@@ -302,7 +302,7 @@ is_aggregate_of_all_rows(const Aggref *aggregate)
  * that a custom scan may return the count.
  */
 static bool
-does_count_pairs_once(const Aggref *aggregate, const rb_question *q)
+does_aggregate_count_pairs(const Aggref *aggregate, const rb_question *q)
 {
 	const Node *arg;
 
@@ -346,7 +346,7 @@ collect_aggregates(Node *node, void *arg)
 	switch (nodeTag(node))
 	{
 		case T_Aggref:
-			if (does_count_pairs_once((Aggref *) node, q))
+			if (does_aggregate_count_pairs((Aggref *) node, q))
 				q->counts = list_append_unique(q->counts, node);
 			else if (does_collect_partners((Aggref *) node, q))
 				q->arrays = list_append_unique(q->arrays, node);

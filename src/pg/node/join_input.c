@@ -16,7 +16,7 @@
  * modifier has a bit for it.
  */
 static bool
-has_z_by_type_modifier(const Node *geometry)
+has_input_column_z(const Node *geometry)
 {
 	const int32 modifier = exprTypmod(geometry);
 
@@ -206,8 +206,7 @@ rb_join_read(rb_geometry_join *j)
 
 	begin_side_of_input(j, outer);
 	begin_side_of_input(j, inner);
-	outer->may_flatten =
-		compared && !has_z_by_type_modifier(list_nth(exprs, RB_JOIN_INNER_GEOMETRY));
+	outer->may_flatten = compared && !has_input_column_z(list_nth(exprs, RB_JOIN_INNER_GEOMETRY));
 	read_input_to_end(j, &j->in[0]);
 	inner->flatten = compared && outer->builder[RB_IN_PLANE].nrows > 0;
 	inner->srid_known = outer->srid_known;

@@ -80,7 +80,7 @@ note_join_statistics(rb_geometry_join *j)
 
 /* Returns true if the join node's join of two sets is open, in this process or in the worker. */
 static bool
-is_join_running(const rb_geometry_join *j)
+is_join_of_two_sets_open(const rb_geometry_join *j)
 {
 	return j->placement.stream != NULL || j->placement.remote != NULL;
 }
@@ -90,9 +90,9 @@ is_join_running(const rb_geometry_join *j)
  * been read.
  */
 static void
-end_stream_of_turn(rb_geometry_join *j)
+end_pairs_of_two_sets(rb_geometry_join *j)
 {
-	if (!is_join_running(j))
+	if (!is_join_of_two_sets_open(j))
 		return;
 	rb_placement_stop(&j->placement);
 	note_join_statistics(j);
@@ -101,7 +101,7 @@ end_stream_of_turn(rb_geometry_join *j)
 
 /* Starts the join node's join of two sets in the worker, or in this process. */
 static void
-start_join_in_place(rb_geometry_join *j, uint64 parts)
+start_join_of_two_sets(rb_geometry_join *j, uint64 parts)
 {
 	rb_submission order = {.device = RB_ON_DEVICE, .job = &j->job};
 	rb_status status;
@@ -124,7 +124,7 @@ start_join_in_place(rb_geometry_join *j, uint64 parts)
  * Returns false if none is left.
  */
 static bool
-open_next_turn(rb_geometry_join *j)
+open_next_pair_of_sets(rb_geometry_join *j)
 {
 	for (; !j->no_pairs && j->turn < (int) lengthof(turns); j->turn++)
 	{
@@ -156,7 +156,7 @@ open_next_turn(rb_geometry_join *j)
 		rb_settings_apply(&j->ctx, j->memory);
 		j->ctx.threads = rb_threads((uint64) red->nparts + blue->nparts);
 		j->block.n = j->next = 0;
-		start_join_in_place(j, (uint64) red->nparts + blue->nparts);
+		start_join_of_two_sets(j, (uint64) red->nparts + blue->nparts);
 		return true;
 	}
 	return false;
@@ -167,7 +167,7 @@ open_next_turn(rb_geometry_join *j)
  * after the last block of these sets.
  */
 static bool
-next_block_of_turn(rb_geometry_join *j)
+next_block_of_two_sets(rb_geometry_join *j)
 {
 	rb_status status = rb_placement_next(&j->placement, WAIT, &j->block);
 
@@ -208,10 +208,10 @@ next_pair_of_input_rows(rb_geometry_join *j, uint64 *outer, uint64 *inner)
 			return true;
 		}
 		CHECK_FOR_INTERRUPTS();
-		if (!is_join_running(j) && !open_next_turn(j))
+		if (!is_join_of_two_sets_open(j) && !open_next_pair_of_sets(j))
 			return false;
-		if (!next_block_of_turn(j))
-			end_stream_of_turn(j);
+		if (!next_block_of_two_sets(j))
+			end_pairs_of_two_sets(j);
 	}
 }
 
@@ -260,7 +260,7 @@ close_join_of_node(void *arg)
  * clauses or the filter need.
  */
 static void
-find_wanted_input_columns(rb_geometry_join *j, CustomScan *plan)
+find_columns_that_scan_needs(rb_geometry_join *j, CustomScan *plan)
 {
 	Bitmapset *wanted = NULL;
 	int i = -1;
@@ -306,7 +306,7 @@ find_params_of_join(Node *node, void *params)
  * column.
  */
 static int
-input_column_of_expression(const Node *geometry, const rb_join_input *in)
+input_column_of_joined_geometry(const Node *geometry, const rb_join_input *in)
 {
 	const Var *var = (const Var *) geometry;
 
@@ -338,7 +338,7 @@ begin_join_node(CustomScanState *node, EState *estate, int flags)
 		in->first = first;
 		in->columns = list_nth_int(facts, 4 + i);
 		first += in->columns;
-		in->column = input_column_of_expression(geometry, in);
+		in->column = input_column_of_joined_geometry(geometry, in);
 		(void) find_params_of_join(geometry, &j->params);
 		in->side.any_srid = lfourth_int(facts) != 0;
 		in->side.table = strVal(list_nth(tables, i));
@@ -349,7 +349,7 @@ begin_join_node(CustomScanState *node, EState *estate, int flags)
 		in->side.decoder.type = exprType(geometry);
 		in->at = -1;
 	}
-	find_wanted_input_columns(j, plan);
+	find_columns_that_scan_needs(j, plan);
 	j->distance =
 		ExecInitExpr((Expr *) list_nth(plan->custom_exprs, RB_JOIN_DISTANCE), &node->ss.ps);
 	j->quals = ExecInitQual(list_nth(plan->custom_exprs, RB_JOIN_QUAL), &node->ss.ps);
@@ -363,7 +363,7 @@ static void
 drop_inputs_of_join(rb_geometry_join *j)
 {
 	/* Discard pairs that were not returned yet. */
-	end_stream_of_turn(j);
+	end_pairs_of_two_sets(j);
 	for (int i = 0; i < 2; i++)
 	{
 		rb_join_input *in = &j->in[i];
@@ -412,7 +412,7 @@ rescan_join_node(CustomScanState *node)
 			ExecReScan(j->in[i].plan);
 		return;
 	}
-	end_stream_of_turn(j);
+	end_pairs_of_two_sets(j);
 	if (j->phase != RB_JOIN_READ)
 		j->phase = RB_JOIN_START;
 }
@@ -540,7 +540,7 @@ next_outer_row_without_pair(rb_geometry_join *j)
 
 /* Prepares the joins of the sets of both inputs, once the join node has read these. */
 static void
-start_join_of_both_sets(rb_geometry_join *j)
+start_joins_of_inputs(rb_geometry_join *j)
 {
 	TupleTableSlot *scan = j->css.ss.ss_ScanTupleSlot;
 	const Size words = j->in[0].n / 64 + 1;
@@ -571,7 +571,7 @@ prepare_join_of_inputs(rb_geometry_join *j)
 	}
 	if (j->phase == RB_JOIN_START)
 	{
-		start_join_of_both_sets(j);
+		start_joins_of_inputs(j);
 		j->phase = RB_JOIN_PAIRS;
 	}
 }
@@ -659,7 +659,7 @@ explain_join_stages(rb_geometry_join *j, ExplainState *es)
 	rb_report report;
 
 	/* If a LIMIT has ended the scan, the join is still unfinished. */
-	end_stream_of_turn(j);
+	end_pairs_of_two_sets(j);
 	rb_report_begin(&report, &j->stats, j->placement.note);
 	add_reading_to_report(j, &report);
 	rb_report_add_stages(&report, &j->stats);

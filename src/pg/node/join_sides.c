@@ -194,7 +194,7 @@ rb_join_side_add_plain(rb_join_side *s, struct varlena *bytes, const rb_join_pla
  * as is known.
  */
 static const char *
-text_of_geometry_place(const rb_join_side *s, const rb_join_place *place)
+text_of_input_row_place(const rb_join_side *s, const rb_join_place *place)
 {
 	const char *table = OidIsValid(place->relid) ? get_rel_name(place->relid) : NULL;
 
@@ -211,7 +211,7 @@ rb_join_side_row(const rb_join_side *s, uint64 row)
 {
 	const rb_join_place place = {.row = row};
 
-	return text_of_geometry_place(s, &place);
+	return text_of_input_row_place(s, &place);
 }
 
 /* Raises the ERROR about a faulty geometry that was saved, by decoding it again. */
@@ -223,7 +223,7 @@ raise_faulty_geometry(rb_join_side *s, rb_lie lie)
 	if (s->faulty[lie] == NULL)
 		return;
 	rb_builder_clear(&s->builder[lie]);
-	s->decoder.row = text_of_geometry_place(s, &s->faulty_place[lie]);
+	s->decoder.row = text_of_input_row_place(s, &s->faulty_place[lie]);
 	if (s->role == RB_ROLE_COMPARED)
 		(void) rb_decode(&s->decoder, &s->builder[lie], s->faulty[lie], 0, true, &info);
 	else
@@ -240,7 +240,7 @@ rb_join_side_check(rb_join_side *s, const rb_join_side *other)
 						errmsg("%s: Operation on mixed SRID geometries (%d) != (%d)",
 							   s->decoder.function, s->srid, s->other_srid),
 						errdetail("SRID %d occurs in %s, %s.", s->other_srid, s->decoder.where,
-								  text_of_geometry_place(s, &s->other_place)),
+								  text_of_input_row_place(s, &s->other_place)),
 						errhint("Use ST_Transform, or ST_SetSRID if an SRID is wrong.")));
 	if (n > 0)
 		raise_faulty_geometry(s, RB_IN_PLANE);

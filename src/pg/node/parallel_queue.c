@@ -83,7 +83,7 @@ is_pump_stopped(const rb_pump *pump)
  * `words` words.
  */
 static size_t
-pairs_per_ring_slot(size_t words)
+pairs_per_shared_slot(size_t words)
 {
 	return words > 1 ? RB_QUEUE_PAIRS / words : RB_QUEUE_PAIRS;
 }
@@ -92,7 +92,7 @@ pairs_per_ring_slot(size_t words)
 static bool
 copy_pairs_to_ring_slot(rb_pump *pump, const rb_block *block, size_t from, uint64 *blocks)
 {
-	const size_t n = Min(block->n - from, pairs_per_ring_slot(block->words));
+	const size_t n = Min(block->n - from, pairs_per_shared_slot(block->words));
 	rb_slot *slot = &pump->share->slots[*blocks % RB_SLOTS];
 	int idle = 0;
 
@@ -120,7 +120,7 @@ copy_pairs_to_ring_slot(rb_pump *pump, const rb_block *block, size_t from, uint6
 static bool
 write_block_to_ring(rb_pump *pump, const rb_block *block, uint64 *blocks)
 {
-	for (size_t i = 0; i < block->n; i += pairs_per_ring_slot(block->words))
+	for (size_t i = 0; i < block->n; i += pairs_per_shared_slot(block->words))
 		if (!copy_pairs_to_ring_slot(pump, block, i, blocks))
 			return false;
 	return true;

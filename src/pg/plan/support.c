@@ -267,7 +267,7 @@ rb_expect_ids(const FuncExpr *call, rb_result_side of, double pairs, double *ids
  * is in the same schema as the called function.
  */
 static Oid
-find_record_function(Oid function)
+find_function_that_defers_call(Oid function)
 {
 	Oid found = GetSysCacheOid3(
 		PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(RB_RECORD_FUNCTION),
@@ -302,7 +302,7 @@ is_call_deferred(const FuncExpr *call, Oid function)
 static Node *
 defer_evaluation_of_call(const FuncExpr *call)
 {
-	Oid function = find_record_function(call->funcid);
+	Oid function = find_function_that_defers_call(call->funcid);
 	FieldSelect *field;
 	FuncExpr *later;
 

@@ -110,7 +110,7 @@ prefetch_heap_tuple(Page page, OffsetNumber offset)
  * enough. Returns false if the row is rejected.
  */
 static inline bool
-receive_heap_tuple(rb_heap *heap, TupleDesc desc, HeapTuple tuple, Buffer buffer)
+receive_tuple_of_page(rb_heap *heap, TupleDesc desc, HeapTuple tuple, Buffer buffer)
 {
 	rb_received received = rb_receive_tuple(heap->receiver, desc, tuple);
 	bool taken;
@@ -213,7 +213,7 @@ rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices)
 		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
 		tuple.t_len = ItemIdGetLength(item);
 		ItemPointerSet(&tuple.t_self, block, offset);
-		go_on = receive_heap_tuple(heap, desc, &tuple, scan->rs_cbuf);
+		go_on = receive_tuple_of_page(heap, desc, &tuple, scan->rs_cbuf);
 		if (!go_on)
 			break;
 		heap->at++;

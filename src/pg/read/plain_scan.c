@@ -70,7 +70,7 @@ plan_statement_text(const char *sql)
  * not available at once.
  */
 static bool
-lock_indexes_without_waiting(Relation rel)
+lock_indexes_to_plan_scan(Relation rel)
 {
 	ListCell *lc;
 
@@ -95,7 +95,7 @@ plan_without_waiting(Relation rel, plan_question question, bool may_wait, answer
 {
 	const bool snapshot = ActiveSnapshotSet();
 
-	a->waits = !may_wait && !lock_indexes_without_waiting(rel);
+	a->waits = !may_wait && !lock_indexes_to_plan_scan(rel);
 	if (a->waits)
 		return;
 	/* Functions that the planner calls may need a snapshot. */

@@ -147,7 +147,7 @@ StaticAssertDecl(sizeof(rb_message) == MAXALIGN(sizeof(rb_message)), "doubles fo
  * parallel reader or of the leader's own builder.
  */
 static inline uint32
-parts_that_fit_in_builder(const rb_builder *builder, Size bytes)
+parts_per_reader_message(const rb_builder *builder, Size bytes)
 {
 	return (uint32) (bytes / ((Size) builder->width * sizeof(double)));
 }
@@ -261,7 +261,7 @@ static void
 send_rows_to_leader(rb_reader *r, rb_rest rest)
 {
 	const rb_builder *b = &r->builder;
-	uint32 most = parts_that_fit_in_builder(b, RB_MESSAGE_BYTES);
+	uint32 most = parts_per_reader_message(b, RB_MESSAGE_BYTES);
 	uint32 part = 0;
 	uint32 row = 0;
 	rb_message whole;
@@ -357,7 +357,7 @@ redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 	r->builder.tile = reading->tile;
 	r->builder.distance = reading->distance;
 	r->ends = palloc(RB_MESSAGE_BYTES);
-	r->full = parts_that_fit_in_builder(&r->builder, RB_MESSAGE_BYTES);
+	r->full = parts_per_reader_message(&r->builder, RB_MESSAGE_BYTES);
 
 	rel = table_open(reading->relid, AccessShareLock);
 	receiver = rb_receiver_create(&source, &r->builder, &r->space);
@@ -518,7 +518,7 @@ init_builder_for_ahead(rb_leader *l)
 	l->ahead_builder.face_tolerance = l->builder->face_tolerance;
 	l->ahead_builder.tile = l->builder->tile;
 	l->ahead_builder.distance = l->builder->distance;
-	l->ahead_full = parts_that_fit_in_builder(&l->ahead_builder, RB_AHEAD_BYTES);
+	l->ahead_full = parts_per_reader_message(&l->ahead_builder, RB_AHEAD_BYTES);
 }
 
 /* Appends the rows of the piece that was read ahead. */

@@ -153,7 +153,7 @@ note_outcome_of_side(const side_key *key, uint64 state, const char *reason)
  * moments, the pages are unchanged.
  */
 static uint64
-hash_of_map_state(const rb_map_page *map, BlockNumber nblocks)
+hash_map_of_side(const rb_map_page *map, BlockNumber nblocks)
 {
 	uint64 state = hash_bytes_extended((const unsigned char *) &nblocks, sizeof nblocks, 0);
 
@@ -169,7 +169,7 @@ hash_of_map_state(const rb_map_page *map, BlockNumber nblocks)
  * keys compare by memcmp.
  */
 static void
-copy_column_without_padding(rb_column *to, rb_column from)
+copy_column_to_side_key(rb_column *to, rb_column from)
 {
 	to->attno = from.attno;
 	to->type = from.type;
@@ -186,11 +186,11 @@ make_key_of_side(side_key *key, const rb_source *source, Relation rel, const rb_
 	key->relid = RelationGetRelid(rel);
 	key->kind = source->kind;
 	key->shape = columns->shape;
-	copy_column_without_padding(&key->id, columns->id);
-	copy_column_without_padding(&key->geom, columns->geom);
+	copy_column_to_side_key(&key->id, columns->id);
+	copy_column_to_side_key(&key->geom, columns->geom);
 	key->width = columns->width;
 	for (int i = 0; i < columns->width; i++)
-		copy_column_without_padding(&key->coord[i], columns->coord[i]);
+		copy_column_to_side_key(&key->coord[i], columns->coord[i]);
 	key->objects = source->object_name != NULL;
 	key->face_tolerance = source->face_tolerance;
 }
@@ -199,7 +199,7 @@ make_key_of_side(side_key *key, const rb_source *source, Relation rel, const rb_
  * Returns true if a column of a side was added with a default value that older rows do not store.
  */
 static bool
-is_column_of_missing_values(TupleDesc desc, rb_column column)
+has_side_column_missing_values(TupleDesc desc, rb_column column)
 {
 	return column.attno > 0 && TupleDescAttr(desc, column.attno - 1)->atthasmissing;
 }
@@ -210,13 +210,13 @@ is_column_of_missing_values(TupleDesc desc, rb_column column)
  * number, which is reused for another column if the transaction that adds it fails.
  */
 static bool
-has_column_of_missing_values(TupleDesc desc, const rb_columns *columns)
+is_side_with_missing_values(TupleDesc desc, const rb_columns *columns)
 {
-	bool found = is_column_of_missing_values(desc, columns->id) ||
-				 is_column_of_missing_values(desc, columns->geom);
+	bool found = has_side_column_missing_values(desc, columns->id) ||
+				 has_side_column_missing_values(desc, columns->geom);
 
 	for (int i = 0; i < columns->width; i++)
-		found |= is_column_of_missing_values(desc, columns->coord[i]);
+		found |= has_side_column_missing_values(desc, columns->coord[i]);
 	return found;
 }
 
@@ -228,7 +228,7 @@ find_reason_not_to_cache(const rb_source *source, Relation rel, const rb_columns
 		return "its rows are identified by keys, not by ids";
 	if (source->count_faces)
 		return "the call returns the numbers of its faces";
-	if (has_column_of_missing_values(RelationGetDescr(rel), columns)) /* rule: missing */
+	if (is_side_with_missing_values(RelationGetDescr(rel), columns)) /* rule: missing */
 		return "a column was added with a default value that is not stored in the rows; "
 			   "run VACUUM FULL or CLUSTER to store it";
 	return rb_map_refusal(rel);
@@ -239,7 +239,7 @@ find_reason_not_to_cache(const rb_source *source, Relation rel, const rb_columns
  * zeros.
  */
 static void
-set_key_bytes(char *bytes, const side_key *key)
+write_side_key(char *bytes, const side_key *key)
 {
 	StaticAssertStmt(sizeof *key <= RB_KEY_BYTES, "a key has room for what a side is");
 	memset(bytes, 0, RB_KEY_BYTES);
@@ -248,7 +248,7 @@ set_key_bytes(char *bytes, const side_key *key)
 
 /* Returns the key of a side in the list that the worker publishes. */
 static side_key
-key_of_stored_side(const rb_stored *stored)
+key_of_cached_side(const rb_stored *stored)
 {
 	side_key key;
 
@@ -261,10 +261,10 @@ key_of_stored_side(const rb_stored *stored)
  * Returns false if there are no more.
  */
 static bool
-next_stored_side_of_database(int *i, rb_stored *stored)
+next_cached_side_of_database(int *i, rb_stored *stored)
 {
 	while (rb_stored_get((*i)++, stored))
-		if (stored->number != 0 && key_of_stored_side(stored).database == MyDatabaseId)
+		if (stored->number != 0 && key_of_cached_side(stored).database == MyDatabaseId)
 			return true;
 	return false;
 }
@@ -275,9 +275,9 @@ evict_sides_of_former_files(const char *function, const side_key *key)
 {
 	rb_stored stored;
 
-	for (int i = 0; next_stored_side_of_database(&i, &stored);)
+	for (int i = 0; next_cached_side_of_database(&i, &stored);)
 	{
-		const side_key other = key_of_stored_side(&stored);
+		const side_key other = key_of_cached_side(&stored);
 
 		if (other.relid == key->relid &&
 			(other.filenode != key->filenode || other.tablespace != key->tablespace))
@@ -353,7 +353,7 @@ find_manifest_of_side(const char *function, const rb_stored *stored)
  * false if they are not available.
  */
 static bool
-find_pages_of_manifest(const char *function, const rb_stored *stored, held_card *held)
+fetch_pages_of_cached_side(const char *function, const rb_stored *stored, held_card *held)
 {
 	const Size head = rb_card_head_size(stored->keep.pages);
 
@@ -400,7 +400,7 @@ static void
 decide_to_cache_side(rb_cache_lookup *look, const rb_source *source)
 {
 	BlockNumber visible = rb_map_count(look->map, look->nblocks);
-	uint64 state = hash_of_map_state(look->map, look->nblocks);
+	uint64 state = hash_map_of_side(look->map, look->nblocks);
 	const side_seen *before = find_outcome_of_side(&look->key);
 	const char *reason = NULL;
 
@@ -465,7 +465,7 @@ rb_side_cache_begin(const rb_source *source, Relation rel, const rb_columns *col
 		note_outcome_of_side(&look->key, 0, reason);
 		return look;
 	}
-	set_key_bytes(key, &look->key);
+	write_side_key(key, &look->key);
 	evict_sides_of_former_files(source->function, &look->key);
 	/*
 	 * Look up the manifest before the map is read, because the map could become outdated while this
@@ -475,7 +475,7 @@ rb_side_cache_begin(const rb_source *source, Relation rel, const rb_columns *col
 		look->held = find_manifest_of_side(source->function, &look->stored);
 	look->map = rb_map_read(rel, nblocks);
 	if (look->held != NULL && !rb_card_is_clean(look->held->card, nblocks, look->map) &&
-		!find_pages_of_manifest(source->function, &look->stored, look->held))
+		!fetch_pages_of_cached_side(source->function, &look->stored, look->held))
 		look->held = NULL;
 	if (look->held != NULL)
 		check_pages_of_cached_side(look, source, rel);
@@ -771,7 +771,7 @@ note_first_ids_of_pages(const rb_cache_lookup *look, rb_card *card, const rb_set
  * they are known without the page entries.
  */
 static void
-store_first_type_of_manifest(rb_card *card)
+store_first_type_of_side(rb_card *card)
 {
 	const rb_card_page *page = rb_card_pages(card);
 
@@ -816,7 +816,7 @@ rb_side_cache_finish_side(rb_cache_lookup *look, rb_side_data *side)
 		return;
 	}
 	keep = palloc0(sizeof *keep);
-	set_key_bytes(keep->key, &look->key);
+	write_side_key(keep->key, &look->key);
 	keep->card_bytes = rb_card_size(look->nblocks);
 	keep->rows = side->rows;
 	keep->ids = side->ids;
@@ -833,7 +833,7 @@ rb_side_cache_finish_side(rb_cache_lookup *look, rb_side_data *side)
 		return;
 	}
 	note_first_ids_of_pages(look, card, side->set);
-	store_first_type_of_manifest(card);
+	store_first_type_of_side(card);
 	card->whole = look->key.objects;
 	card->srid_known = look->key.shape == RB_SHAPE_GEOMETRY || look->key.shape == RB_SHAPE_BOX3D;
 	if (side->set->kind == RB_BOX2 || side->set->kind == RB_BOX3)
@@ -894,11 +894,11 @@ rb_side_cache_is_same_table(const rb_cache_lookup *look)
 
 /* Describes a side that is in the cache, for redblue_cached. */
 static void
-describe_cached_side(const rb_stored *stored, rb_cache_facts *facts)
+describe_side_in_cache(const rb_stored *stored, rb_cache_facts *facts)
 {
 	memset(facts, 0, sizeof *facts);
-	facts->relid = key_of_stored_side(stored).relid;
-	facts->kind = key_of_stored_side(stored).kind;
+	facts->relid = key_of_cached_side(stored).relid;
+	facts->kind = key_of_cached_side(stored).kind;
 	facts->rows = stored->keep.rows;
 	facts->bytes = stored->bytes;
 	facts->device_bytes = stored->device_bytes;
@@ -913,7 +913,7 @@ describe_cached_side(const rb_stored *stored, rb_cache_facts *facts)
  * redblue_cached.
  */
 static void
-describe_uncached_side(const side_seen *s, rb_cache_facts *facts)
+describe_side_not_in_cache(const side_seen *s, rb_cache_facts *facts)
 {
 	memset(facts, 0, sizeof *facts);
 	facts->relid = s->key.relid;
@@ -930,11 +930,11 @@ rb_side_cache_get_facts(const rb_cache_lookup *look, rb_cache_facts *facts)
 	rb_stored stored;
 
 	memset(facts, 0, sizeof *facts);
-	set_key_bytes(key, &look->key);
+	write_side_key(key, &look->key);
 	if (rb_stored_find(key, &stored))
-		describe_cached_side(&stored, facts);
+		describe_side_in_cache(&stored, facts);
 	else if (s != NULL)
-		describe_uncached_side(s, facts);
+		describe_side_not_in_cache(s, facts);
 	else
 		facts->reason = "there is nothing to cache";
 	facts->pages = look->nblocks;
@@ -949,9 +949,9 @@ rb_side_cache_next_facts(int *i, rb_cache_facts *facts)
 	/* *i counts the cached sides from 0 up, and then the recorded reasons from -1 down. */
 	if (*i >= 0)
 	{
-		if (next_stored_side_of_database(i, &stored))
+		if (next_cached_side_of_database(i, &stored))
 		{
-			describe_cached_side(&stored, facts);
+			describe_side_in_cache(&stored, facts);
 			return true;
 		}
 		*i = -1;
@@ -959,7 +959,7 @@ rb_side_cache_next_facts(int *i, rb_cache_facts *facts)
 	for (k = -*i - 1; k < RB_REASONS; k++)
 		if (OidIsValid(seen[k].key.relid))
 		{
-			describe_uncached_side(&seen[k], facts);
+			describe_side_not_in_cache(&seen[k], facts);
 			*i = -k - 2;
 			return true;
 		}
@@ -972,9 +972,9 @@ rb_side_cache_evict(const char *function, Oid relid)
 	uint64 bytes = 0;
 	rb_stored stored;
 
-	for (int i = 0; next_stored_side_of_database(&i, &stored);)
+	for (int i = 0; next_cached_side_of_database(&i, &stored);)
 	{
-		Oid other = key_of_stored_side(&stored).relid;
+		Oid other = key_of_cached_side(&stored).relid;
 
 		/* A side whose table no longer exists has no owner, so anyone may evict it. */
 		if ((OidIsValid(relid) ? other == relid

@@ -73,7 +73,7 @@ append_columns_to_select(StringInfo sql, TupleDesc desc, const rb_source *source
  * column.
  */
 static void
-use_primary_key_as_id(rb_source *source, Relation rel)
+use_primary_key_of_source(rb_source *source, Relation rel)
 {
 	List *key = rb_primary_key(rel);
 	Form_pg_attribute att;
@@ -112,7 +112,7 @@ rb_source_table(rb_source *source, Oid relid)
 	if (source->keys != NULL)
 		rb_keys_find(source->keys, rel, source);
 	else if (source->id_name == NULL && source->object_name == NULL)
-		use_primary_key_as_id(source, rel);
+		use_primary_key_of_source(source, rel);
 	plain = rb_table_refusal(rel) == NULL;
 	/* If only the planner rules it out to read the pages, an extension supplies the rows. */
 	external = plain && rb_plan_refusal(rel, true) != NULL;

@@ -188,7 +188,7 @@ hash_with_seed(const box_receiver *r, uint64 what)
  * the memory of the sample.
  */
 static uint64
-stored_bytes_of_value(const box_receiver *r, TupleTableSlot *slot)
+stored_bytes_of_sampled_value(const box_receiver *r, TupleTableSlot *slot)
 {
 	const rb_columns *columns = &r->rows->columns;
 	const int i = columns->geom.attno - 1;
@@ -233,7 +233,7 @@ receive_box_of_sampled_row(TupleTableSlot *slot, DestReceiver *self)
 	if (b->nrows == 0)
 		return true;
 	id = b->ids[0];
-	r->bytes += stored_bytes_of_value(r, slot);
+	r->bytes += stored_bytes_of_sampled_value(r, slot);
 	if (r->objects != NULL)
 		hash = hash_with_seed(r, (uint64) id);
 	if (hash >= r->bound)
@@ -288,7 +288,7 @@ begin_sampling_receiver(box_receiver *r, rb_source *source, rb_space *space, rb_
  * if any is allowed.
  */
 static int
-declared_dims_of_column(const box_receiver *r)
+declared_dims_of_sampled_column(const box_receiver *r)
 {
 	const rb_columns *columns = &r->rows->columns;
 	int32 typmod = -1;
@@ -308,7 +308,7 @@ find_dims_of_sample(const box_receiver *r)
 {
 	if (r->n > 0 || r->source->kind != RB_BOX3)
 		return rb_kind_dims(r->builder.kind);
-	return r->space->dims != 0 ? r->space->dims : declared_dims_of_column(r);
+	return r->space->dims != 0 ? r->space->dims : declared_dims_of_sampled_column(r);
 }
 
 /* Converts the sampled boxes into a set, in the same array. */

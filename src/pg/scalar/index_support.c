@@ -47,7 +47,7 @@
  * negative, for a box that an index condition compares.
  */
 static double
-shift_outward(double x, double by)
+shift_reach_outward(double x, double by)
 {
 	const double sum = x + by;
 	double there = by < 0 ? nextafter(sum, -INFINITY) : nextafter(sum, INFINITY);
@@ -81,8 +81,8 @@ redblue_geometry_reach(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	for (int k = 0; k < 2 + has_z; k++)
 	{
-		low[k] = shift_outward(low[k], -distance);
-		high[k] = shift_outward(high[k], distance);
+		low[k] = shift_reach_outward(low[k], -distance);
+		high[k] = shift_reach_outward(high[k], distance);
 	}
 	rb_write_begin(&w, "redblue_reach", srid, has_z);
 	rb_write_node(&w, RB_TYPE_LINE, 2);
@@ -217,7 +217,7 @@ find_plain_column(PlannerInfo *root, Node *node, expected *e, int i, int *relid)
  * both tables, or returns a cached estimate.
  */
 static bool
-expect_pairs_of_columns(expected *e)
+expect_pairs_for_selectivity(expected *e)
 {
 	rb_geometry_column column[2];
 
@@ -272,7 +272,7 @@ sampled_selectivity(SupportRequestSelectivity *request)
 		if (!e.distant)
 			e.distance = 0;
 	}
-	if (!expect_pairs_of_columns(&e))
+	if (!expect_pairs_for_selectivity(&e))
 		return false;
 	/* A sample without pairs does not prove that there are none. */
 	e.pairs = Max(e.pairs, 1);

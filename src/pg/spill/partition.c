@@ -52,7 +52,7 @@ typedef struct tile_groups
 
 /* Computes the boxes of groups of new tiles, by which rows are distributed to them faster. */
 static void
-make_boxes_of_tile_groups(tile_groups *t)
+make_boxes_of_new_tile_groups(tile_groups *t)
 {
 	t->group = palloc((t->n / GROUP + 1) * sizeof *t->group);
 	for (uint32 i = 0; i < t->n; i++)
@@ -72,7 +72,8 @@ make_boxes_of_tile_groups(tile_groups *t)
  * meets the tile, or t->n if there is none.
  */
 static uint32
-next_tile_that_row_meets(const tile_groups *t, uint32 from, const double *low, const double *reach)
+next_tile_for_distributed_row(const tile_groups *t, uint32 from, const double *low,
+							  const double *reach)
 {
 	uint32 i = from;
 
@@ -95,8 +96,8 @@ next_tile_that_row_meets(const tile_groups *t, uint32 from, const double *low, c
  * the distance.
  */
 static void
-find_row_box_with_reach(const rb_spill *s, rb_kind kind, const double *coords, uint32 part,
-						uint32 end, double low[3], double reach[3])
+find_box_of_distributed_row(const rb_spill *s, rb_kind kind, const double *coords, uint32 part,
+							uint32 end, double low[3], double reach[3])
 {
 	rb_parts_box(kind, coords, part, end, low, reach);
 	for (int a = 0; a < 3; a++)
@@ -294,9 +295,10 @@ distribute_rows_to_tiles(rb_spill *s, const rb_spill_tile *from, int side, const
 			const uint32 end = chunk->multi ? s->rows.ends[row] : row + 1;
 			double low[3], reach[3];
 
-			find_row_box_with_reach(s, kind, s->rows.coords, part, end, low, reach);
-			for (uint32 i = next_tile_that_row_meets(t, 0, low, reach); i < t->n && status == RB_OK;
-				 i = next_tile_that_row_meets(t, i + 1, low, reach))
+			find_box_of_distributed_row(s, kind, s->rows.coords, part, end, low, reach);
+			for (uint32 i = next_tile_for_distributed_row(t, 0, low, reach);
+				 i < t->n && status == RB_OK;
+				 i = next_tile_for_distributed_row(t, i + 1, low, reach))
 				status = rb_spill_append_row(s, &s->cut, &to[i].rows[side], &pile[i], pile_parts,
 											 s->rows.coords + part * width, end - part,
 											 s->rows.ids[row], &error);
@@ -325,7 +327,7 @@ free_chunk_list(rb_chunks *chunks)
 
 /* Returns the number of parts of both sides in a tile, before or after it is divided. */
 static uint64
-count_tile_parts(const rb_spill_tile *tile)
+count_parts_to_divide(const rb_spill_tile *tile)
 {
 	return tile->rows[0].parts + tile->rows[1].parts;
 }
@@ -356,7 +358,7 @@ add_spill_tiles(rb_spill *s, rb_spill_tile *more, uint32 n, uint64 parts)
 			free_chunk_list(&tile->rows[1]);
 			continue;
 		}
-		tile->whole = (double) count_tile_parts(tile) >= TOO_ALIKE * (double) parts;
+		tile->whole = (double) count_parts_to_divide(tile) >= TOO_ALIKE * (double) parts;
 		add_spill_tile(s, tile);
 	}
 }
@@ -384,7 +386,7 @@ cut_spill_tile(rb_spill *s, uint32 number)
 		AllocSetContextCreate(CurrentMemoryContext, "redblue cut", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(mine);
 	rb_spill_tile tile = s->tile[number]; /* Copied because the array may be reallocated */
-	const uint64 parts = count_tile_parts(&tile);
+	const uint64 parts = count_parts_to_divide(&tile);
 	const int64 size = s->cut.size, most = most_file_bytes_after_cut(s, &tile);
 	bool done = true;
 	tile_cutting c;
@@ -413,7 +415,7 @@ cut_spill_tile(rb_spill *s, uint32 number)
 		memcpy(to[i].ends.high, k->high, sizeof k->high);
 		to[i].file[0] = to[i].file[1] = &s->cut;
 	}
-	make_boxes_of_tile_groups(&t);
+	make_boxes_of_new_tile_groups(&t);
 	pile = palloc(t.n * sizeof *pile);
 	for (int i = 0; i < s->sides && done; i++)
 		done = distribute_rows_to_tiles(s, &tile, i, &t, to, pile, most);
@@ -501,7 +503,7 @@ collect_chunks_of_piece(const rb_spill *s, const rb_spill_tile *tile, int side, 
 
 /* Returns the memory in bytes that one side of a tile that is divided needs. */
 static uint64
-bytes_of_tile_side(const rb_spill *s, const rb_spill_tile *tile, int side)
+bytes_of_side_to_divide(const rb_spill *s, const rb_spill_tile *tile, int side)
 {
 	rb_spill_tile one = {0};
 
@@ -517,7 +519,8 @@ bytes_of_tile_side(const rb_spill *s, const rb_spill_tile *tile, int side)
 static void
 find_piece_bytes_of_sides(const rb_spill *s, const rb_spill_tile *tile, uint64 piece[2])
 {
-	const uint64 bytes[2] = {bytes_of_tile_side(s, tile, 0), bytes_of_tile_side(s, tile, 1)};
+	const uint64 bytes[2] = {bytes_of_side_to_divide(s, tile, 0),
+							 bytes_of_side_to_divide(s, tile, 1)};
 	const uint64 room = Min(rb_spill_room(s), (bytes[0] + bytes[1]) / 2);
 	const int small = bytes[0] < bytes[1] ? 0 : 1, large = 1 - small;
 
@@ -571,7 +574,7 @@ split_tile_of_two_sides(rb_spill *s, const rb_spill_tile *tile)
 static void
 split_tile_of_one_side(rb_spill *s, const rb_spill_tile *tile)
 {
-	const uint64 bytes = Min(rb_spill_room(s), bytes_of_tile_side(s, tile, 0)) / 2;
+	const uint64 bytes = Min(rb_spill_room(s), bytes_of_side_to_divide(s, tile, 0)) / 2;
 	const rb_chunks none = {0};
 	rb_chunks first, second;
 

@@ -195,7 +195,7 @@ group_pile_of_objects(rb_spill *s, int side, rb_kind kind, const rb_chunks *pile
  * piles of objects.
  */
 static void
-forget_spilled_rows(rb_spill *s, int side)
+discard_collected_rows(rb_spill *s, int side)
 {
 	rb_chunks *rows = &s->tile[0].rows[side];
 
@@ -215,7 +215,7 @@ rb_spill_group(rb_spill *s, int side, rb_kind kind)
 	rb_chunks *pile = palloc0(n * sizeof *pile);
 
 	distribute_objects_to_piles(s, side, kind, pile, n);
-	forget_spilled_rows(s, side);
+	discard_collected_rows(s, side);
 	for (uint32 i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -262,7 +262,7 @@ rb_spill_cut(rb_spill *s, const rb_kind *kind, int32 srid, const rb_box *within)
  * read back.
  */
 static uint64
-bytes_of_spilled_parts(const rb_spill *s, int side, uint32 parts)
+bytes_of_chunk_read_back(const rb_spill *s, int side, uint32 parts)
 {
 	return parts * (rb_kind_width(s->kind[side]) * sizeof(double) + sizeof(uint32));
 }
@@ -272,7 +272,7 @@ bytes_of_spilled_parts(const rb_spill *s, int side, uint32 parts)
  * states the memory that would suffice, and whether a single row needs it.
  */
 static rb_status
-record_tile_exceeds_memory(const rb_spill *s, const rb_spill_tile *tile)
+record_tile_too_large_to_join(const rb_spill *s, const rb_spill_tile *tile)
 {
 	/* The recorded error describes the last allocation only. */
 	const uint64 limit = rb_memory_limit(s->ctx->memory);
@@ -284,7 +284,7 @@ record_tile_exceeds_memory(const rb_spill *s, const rb_spill_tile *tile)
 		const rb_chunks *rows = &tile->rows[i];
 
 		/* Each chunk is first read into a buffer of its own. */
-		need += bytes_of_spilled_parts(s, i, rows->largest);
+		need += bytes_of_chunk_read_back(s, i, rows->largest);
 		if (rows->rows == 1 && rows->parts >= tile->rows[1 - i].parts)
 			snprintf(text, sizeof text, "On the %s side, a single row has %llu parts.",
 					 s->name[s->sides == 1 ? 0 : i], (unsigned long long) rows->parts);
@@ -333,7 +333,7 @@ rb_spill_next(rb_spill *s, rb_set const *set[2], rb_box *ends)
 	{
 		for (int i = 0; i < 2; i++)
 			rb_set_release(&set[i]);
-		status = record_tile_exceeds_memory(s, tile);
+		status = record_tile_too_large_to_join(s, tile);
 	}
 	return status;
 }
@@ -348,7 +348,7 @@ rb_spill_cut_again(rb_spill *s)
 	rb_forget_failure(s->ctx);
 	if (!rb_spill_divide_tile(s, last))
 	{
-		(void) record_tile_exceeds_memory(s, &s->tile[last]);
+		(void) record_tile_too_large_to_join(s, &s->tile[last]);
 		return false;
 	}
 	s->joined--;
@@ -360,7 +360,7 @@ rb_spill_cut_again(rb_spill *s)
  * statistics.
  */
 static void
-report_temp_blocks_of_file(uint64 bytes, int64 *counted, int64 *of_all)
+count_temp_blocks_of_join(uint64 bytes, int64 *counted, int64 *of_all)
 {
 	const int64 blocks = (int64) (bytes / BLCKSZ);
 
@@ -373,8 +373,8 @@ rb_spill_report_blocks(rb_spill *s)
 {
 	if (s == NULL)
 		return;
-	report_temp_blocks_of_file(s->got, &s->counted[0], &pgBufferUsage.temp_blks_read);
-	report_temp_blocks_of_file(s->bytes, &s->counted[1], &pgBufferUsage.temp_blks_written);
+	count_temp_blocks_of_join(s->got, &s->counted[0], &pgBufferUsage.temp_blks_read);
+	count_temp_blocks_of_join(s->bytes, &s->counted[1], &pgBufferUsage.temp_blks_written);
 }
 
 void

@@ -42,7 +42,7 @@ static struct
  * unlike GetCurrentTimestamp.
  */
 static int64
-current_time_as_timestamp(void)
+time_of_use_as_timestamp(void)
 {
 	struct timespec t;
 
@@ -156,7 +156,7 @@ list_cached_side(const rb_to_keep *keep, const rb_cache_entry *kept, bool ascend
 								.srid = set->srid,
 								.bytes = kept->bytes,
 								.hits = kept->hits,
-								.used = current_time_as_timestamp(),
+								.used = time_of_use_as_timestamp(),
 								.ascend = ascend};
 	publish_cached_side(i);
 }
@@ -225,7 +225,7 @@ rb_store_use(uint64 number, bool hit)
 		if (i >= 0)
 		{
 			store.list[i].hits = kept->hits;
-			store.list[i].used = current_time_as_timestamp();
+			store.list[i].used = time_of_use_as_timestamp();
 			publish_cached_side(i);
 		}
 	}

@@ -30,7 +30,7 @@ static shmem_request_hook_type previous_request;
  * starts, as the shmem_request hook.
  */
 static void
-request_shared_memory(void)
+request_memory_of_registry(void)
 {
 	if (previous_request != NULL)
 		previous_request();
@@ -40,7 +40,7 @@ request_shared_memory(void)
 void
 rb_service_request_memory(void)
 {
-	rb_install_shmem_request(previous_request, request_shared_memory);
+	rb_install_shmem_request(previous_request, request_memory_of_registry);
 }
 
 /* Returns a hash of all layouts that the two processes must agree on. */

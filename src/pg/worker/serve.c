@@ -297,7 +297,7 @@ refuse_unsound_request(rb_served *s)
 
 /* Waits, before a request is served, until the device is open or has failed to open. */
 static rb_status
-wait_for_device_to_open(rb_served *s)
+wait_for_device_of_request(rb_served *s)
 {
 	char text[sizeof s->ctx.error.text];
 	rb_device_state state;
@@ -357,7 +357,7 @@ hold_cached_sides_of_request(rb_served *s)
 
 /* Allocates, in the worker, the arrays for the rows of a side that a request sends. */
 static rb_status
-allocate_rows_of_side(rb_served *s, const rb_sent_side *side, const rb_set **set)
+allocate_side_of_request(rb_served *s, const rb_sent_side *side, const rb_set **set)
 {
 	const rb_sent_rows *rows = &side->rows;
 	rb_set made = {.kind = side->kind,
@@ -390,7 +390,7 @@ allocate_rows_of_side(rb_served *s, const rb_sent_side *side, const rb_set **set
  * range.
  */
 static bool
-are_received_rows_sound(const rb_set *set)
+are_rows_of_request_sound(const rb_set *set)
 {
 	uint32_t wrong = 0;
 
@@ -406,7 +406,7 @@ are_received_rows_sound(const rb_set *set)
  * to the rows.
  */
 static bool
-is_received_cut_sound(const rb_cut *cut, const rb_set *from)
+is_cut_of_request_sound(const rb_cut *cut, const rb_set *from)
 {
 	const uint64 row = cut->from_row;
 	const uint64 part = cut->from_part;
@@ -423,7 +423,7 @@ is_received_cut_sound(const rb_cut *cut, const rb_set *from)
 
 /* Returns true if the cuts of the delta set that a request has sent are valid. */
 static bool
-is_received_delta_set_sound(const rb_view *view)
+is_delta_set_of_request_sound(const rb_view *view)
 {
 	const rb_cut *cuts = view->cuts;
 
@@ -431,7 +431,7 @@ is_received_delta_set_sound(const rb_view *view)
 		cuts[view->ncuts].part > RB_MAX_OBJECTS)
 		return false;
 	for (uint32 i = 0; i < view->ncuts; i++)
-		if (!is_received_cut_sound(&cuts[i], cuts[i].fresh ? view->fresh : view->kept))
+		if (!is_cut_of_request_sound(&cuts[i], cuts[i].fresh ? view->fresh : view->kept))
 			return false;
 	return true;
 }
@@ -449,7 +449,7 @@ build_served_side(rb_served *s, int i, const rb_set **rows, const rb_cut *cuts)
 		const rb_view view = {*kept, *rows, cuts, side->ncuts, false};
 		rb_error error;
 
-		if (!is_received_delta_set_sound(&view))
+		if (!is_delta_set_of_request_sound(&view))
 			return refuse_unsound_request(s);
 		status = rb_view_make(s->memory, &view, side->skipped, &s->set[i], &error);
 		if (status != RB_OK)
@@ -478,7 +478,7 @@ build_served_side(rb_served *s, int i, const rb_set **rows, const rb_cut *cuts)
 
 /* Returns true if side i of a request is cached under the same key as its first side. */
 static bool
-is_side_cached_as_first(const rb_served *s, int i)
+is_side_of_request_repeated(const rb_served *s, int i)
 {
 	const rb_to_keep *keep = &s->asked.side[i].keep;
 	const rb_to_keep *first = &s->asked.side[0].keep;
@@ -505,7 +505,7 @@ cache_side_of_request(rb_served *s, int i, const void *card)
 		(void) rb_store_set_manifest(s->asked.side[i].number, keep, card);
 		return RB_OK;
 	}
-	if (is_side_cached_as_first(s, i) || set->number != 0)
+	if (is_side_of_request_repeated(s, i) || set->number != 0)
 		return RB_OK;
 	status = rb_set_materialize(&s->ctx, set);
 	if (status == RB_OK)
@@ -596,7 +596,7 @@ receive_arrays_of_session(rb_served *s, const rb_bytes *arrays, int n)
  * Sends a header and arrays as the worker's reply to a request, until all bytes are in its lanes.
  */
 static rb_status
-send_reply_to_session(rb_served *s, void *header, size_t size, const rb_bytes *arrays, int n)
+send_reply_of_request(rb_served *s, void *header, size_t size, const rb_bytes *arrays, int n)
 {
 	rb_bytes all[1 + RB_SENT_ARRAYS] = {{header, size}};
 	double since = 0;
@@ -640,13 +640,13 @@ receive_side_of_session(rb_served *s, int i)
 	if (side->from == RB_FROM_DELTA)
 		status = rb_array(&s->ctx, (void **) &cuts, (size_t) side->ncuts + 1, sizeof *cuts);
 	if (status == RB_OK && side->from != RB_FROM_CACHED)
-		status = allocate_rows_of_side(s, side, &rows);
+		status = allocate_side_of_request(s, side, &rows);
 	if (status == RB_OK && side->keep.card_bytes > 0)
 		status = rb_array(&s->ctx, &card, side->keep.card_bytes, 1);
 	if (status == RB_OK)
 		status =
 			receive_arrays_of_session(s, arrays, rb_side_arrays(side, cuts, rows, card, arrays));
-	if (status == RB_OK && rows != NULL && !are_received_rows_sound(rows))
+	if (status == RB_OK && rows != NULL && !are_rows_of_request_sound(rows))
 		status = refuse_unsound_request(s);
 	if (status == RB_OK)
 		status = build_served_side(s, i, &rows, cuts);
@@ -660,7 +660,7 @@ receive_side_of_session(rb_served *s, int i)
 
 /* Receives the group numbers of the rows from a request, and checks them. */
 static rb_status
-receive_group_numbers(rb_served *s)
+receive_group_numbers_of_request(rb_served *s)
 {
 	rb_bytes array;
 	size_t n;
@@ -683,7 +683,7 @@ receive_sides_of_session(rb_served *s)
 {
 	for (int i = 0; i < s->asked.sides; i++)
 		RB_TRY(receive_side_of_session(s, i));
-	return receive_group_numbers(s);
+	return receive_group_numbers_of_request(s);
 }
 
 /* ---- the join ---- */
@@ -693,7 +693,7 @@ receive_sides_of_session(rb_served *s)
  * these numbers if it has no memory for the members themselves.
  */
 static rb_status
-compute_sizes_of_groups(rb_served *s, const rb_groups *groups, const uint32_t **words)
+compute_group_sizes_for_session(rb_served *s, const rb_groups *groups, const uint32_t **words)
 {
 	uint32_t *counts = NULL;
 
@@ -722,7 +722,7 @@ write_aggregate_to_session(rb_served *s, const rb_stream *stream)
 		if (n.starts * sizeof *groups.start + n.members * sizeof *groups.member >
 			s->asked.aggregate_limit)
 		{
-			RB_TRY(compute_sizes_of_groups(s, &groups, &words));
+			RB_TRY(compute_group_sizes_for_session(s, &groups, &words));
 			n = (rb_sent_reply){.words = groups.n};
 		}
 	}
@@ -734,7 +734,7 @@ write_aggregate_to_session(rb_served *s, const rb_stream *stream)
 	arrays[1] = (rb_bytes){(char *) groups.start, n.starts * sizeof *groups.start};
 	arrays[2] = (rb_bytes){(char *) groups.member, n.members * sizeof *groups.member};
 	s->aggregate_sent = true;
-	return send_reply_to_session(s, &n, sizeof n, arrays, 3);
+	return send_reply_of_request(s, &n, sizeof n, arrays, 3);
 }
 
 /* Writes the ids of a block to the session, as fast as it reads them. */
@@ -808,7 +808,7 @@ run_served_join_once(rb_served *s, void *arg)
  * join runs, or if all others wait for their sessions.
  */
 static bool
-wait_for_room_on_device(rb_served *s, uint64 ended)
+wait_at_full_device(rb_served *s, uint64 ended)
 {
 	const double until = rb_now_ms() + ROOM_MS;
 	int idle = 0;
@@ -836,7 +836,7 @@ wait_for_room_on_device(rb_served *s, uint64 ended)
  * show this if the join was stopped or had failed for another reason first.
  */
 static bool
-has_device_failed(const rb_served *s, rb_status status)
+has_device_failed_for_worker(const rb_served *s, rb_status status)
 {
 	char text[sizeof s->ctx.error.text];
 
@@ -860,7 +860,7 @@ mark_device_failed(void)
  * nothing has been sent yet.
  */
 static bool
-is_join_left_to_processor(const rb_served *s, rb_status status)
+may_request_use_processor(const rb_served *s, rb_status status)
 {
 	return s->asked.device == RB_ON_DEVICE_OR_PROCESSOR && s->blocks == 0 && !s->aggregate_sent &&
 		   rb_is_device_failure(status);
@@ -868,7 +868,7 @@ is_join_left_to_processor(const rb_served *s, rb_status status)
 
 /* Notes why the device cannot be used, and selects the CPU of the worker for the request. */
 static void
-leave_join_to_processor(rb_served *s)
+serve_request_on_processor(rb_served *s)
 {
 	const rb_error *error = &s->ctx.error;
 	const char *why = error->text[0] != '\0' ? error->text : rb_status_text(error->status);
@@ -895,9 +895,9 @@ run_work_on_device(rb_served *s, rb_status (*once)(rb_served *s, void *arg), voi
 		rb_status status = once(s, arg);
 
 		leave_device();
-		if (has_device_failed(s, status))
+		if (has_device_failed_for_worker(s, status))
 			mark_device_failed();
-		if (status != RB_DEVICE_FULL || s->blocks > 0 || !wait_for_room_on_device(s, ended))
+		if (status != RB_DEVICE_FULL || s->blocks > 0 || !wait_at_full_device(s, ended))
 			return status;
 		rb_forget_failure(&s->ctx);
 		s->ctx.stats = before;
@@ -914,9 +914,9 @@ run_served_join(rb_served *s)
 	if (s->backend == &rb_backend_cpu)
 		return run_served_join_once(s, NULL);
 	status = run_work_on_device(s, run_served_join_once, NULL);
-	if (!is_join_left_to_processor(s, status))
+	if (!may_request_use_processor(s, status))
 		return status;
-	leave_join_to_processor(s);
+	serve_request_on_processor(s);
 	s->ctx.stats = before;
 	return run_served_join_once(s, NULL);
 }
@@ -930,12 +930,12 @@ serve_join_request(rb_served *s)
 	s->backend = &rb_backend_cpu;
 	if (s->asked.device != RB_ON_PROCESSOR)
 	{
-		const rb_status status = wait_for_device_to_open(s);
+		const rb_status status = wait_for_device_of_request(s);
 
 		if (status == RB_OK)
 			RB_TRY(wait_at_gate(s));
-		else if (is_join_left_to_processor(s, status))
-			leave_join_to_processor(s);
+		else if (may_request_use_processor(s, status))
+			serve_request_on_processor(s);
 		else
 			return status;
 	}
@@ -960,7 +960,7 @@ typedef struct rb_rounds
 
 /* Runs the rounds of refinement of one request in a thread, while another one waits for them. */
 static void *
-run_rounds_thread(void *arg)
+run_rounds_of_request_thread(void *arg)
 {
 	rb_rounds *rounds = arg;
 	rb_served *s = rounds->s;
@@ -982,7 +982,7 @@ run_rounds_once(rb_served *s, void *arg)
 	int idle = 0;
 
 	rounds->done = 0;
-	if (rb_thread_start(&thread, DEVICE_STACK, run_rounds_thread, rounds) != 0)
+	if (rb_thread_start(&thread, DEVICE_STACK, run_rounds_of_request_thread, rounds) != 0)
 		return fail_served_request(s, RB_NO_THREAD, "could not create a thread for the GPU");
 	while (rb_acquire(&rounds->done) == 0)
 	{
@@ -1004,7 +1004,7 @@ write_mesh_to_session(rb_served *s, rb_refining *r)
 
 	rb_sent_refining_of(&sent, r);
 	(void) s->backend->probe(s->ctx.device, sent.device, sizeof sent.device);
-	return send_reply_to_session(s, &sent, sizeof sent, arrays,
+	return send_reply_of_request(s, &sent, sizeof sent, arrays,
 								 rb_refining_arrays(&sent, r, true, arrays));
 }
 
@@ -1040,7 +1040,7 @@ serve_one_refinement(rb_served *s, const rb_sent_refining *sent)
 static rb_status
 serve_refine_request(rb_served *s)
 {
-	RB_TRY(wait_for_device_to_open(s));
+	RB_TRY(wait_for_device_of_request(s));
 	if (s->backend->refine == NULL)
 		return fail_served_request(s, RB_NO_DEVICE, "the GPU backend cannot refine meshes");
 	for (;;)
@@ -1068,7 +1068,7 @@ send_bytes_to_session(rb_served *s, void *bytes, size_t n)
 	rb_sent_reply header = {.bytes = n};
 	const rb_bytes array = {bytes, n};
 
-	RB_TRY(send_reply_to_session(s, &header, sizeof header, &array, 1));
+	RB_TRY(send_reply_of_request(s, &header, sizeof header, &array, 1));
 	return RB_END;
 }
 
@@ -1162,7 +1162,7 @@ release_sides_of_request(rb_served *s)
 
 /* Publishes the device at the end of a request, if it has not failed. */
 static void
-publish_device_unless_failed(void)
+publish_device_of_request(void)
 {
 	const rb_backend *device;
 	char text[200];
@@ -1194,10 +1194,10 @@ run_request_thread(void *arg)
 	 * driver that hangs does not delay them.
 	 */
 	if (on_device)
-		publish_device_unless_failed();
+		publish_device_of_request();
 	report_end_of_request(s, status);
 	if (!on_device)
-		publish_device_unless_failed();
+		publish_device_of_request();
 	rb_release(&s->ended, 1);
 	return NULL;
 }
@@ -1209,7 +1209,7 @@ run_request_thread(void *arg)
  * error.
  */
 static void
-refuse_unserved_request(rb_request *request, rb_status status, uint64 need)
+fail_request_before_serving(rb_request *request, rb_status status, uint64 need)
 {
 	request->status = status;
 	request->error = (rb_error){status, need, 0, ""};
@@ -1249,7 +1249,7 @@ rb_serve(rb_request *request, uint32 number)
 	if (s == NULL || (s->memory = rb_memory_create(request->asked.memory_limit)) == NULL)
 	{
 		free(s);
-		refuse_unserved_request(request, RB_OUT_OF_MEMORY, sizeof *s);
+		fail_request_before_serving(request, RB_OUT_OF_MEMORY, sizeof *s);
 		return NULL;
 	}
 	pthread_rwlock_init(&s->lock, NULL);
@@ -1273,7 +1273,7 @@ rb_serve(rb_request *request, uint32 number)
 	{
 		rb_memory_destroy(s->memory);
 		free(s);
-		refuse_unserved_request(request, RB_NO_THREAD, 0);
+		fail_request_before_serving(request, RB_NO_THREAD, 0);
 		return NULL;
 	}
 	return s;

@@ -98,7 +98,7 @@ give_up_start_of_worker(rb_service_block *block, uint64 word)
  * ended without changing its state in shared memory, if something else failed while it exited.
  */
 static bool
-is_worker_process_dead(uint64 word)
+is_worker_dead_for_session(uint64 word)
 {
 	return RB_WORKER_PID(word) == 0 || (kill(RB_WORKER_PID(word), 0) != 0 && errno == ESRCH);
 }
@@ -113,7 +113,7 @@ is_start_of_worker_lost(rb_service_block *block, uint64 word)
 	if (started != NULL && word == started_word &&
 		GetBackgroundWorkerPid(started, &pid) == BGWH_STOPPED)
 		return true;
-	return ms > RB_DEAD_MS || (ms > RB_STARTER_MS && is_worker_process_dead(word));
+	return ms > RB_DEAD_MS || (ms > RB_STARTER_MS && is_worker_dead_for_session(word));
 }
 
 #define RB_NOT_STARTED "the background worker did not start; see the server log"
@@ -186,7 +186,7 @@ ensure_worker(rb_service_block *block, char *why_not, size_t size)
 		case RB_WORKER_NONE:
 			return start_worker(block, word, why_not, size);
 		default:
-			return !is_worker_process_dead(word) || start_worker(block, word, why_not, size);
+			return !is_worker_dead_for_session(word) || start_worker(block, word, why_not, size);
 	}
 }
 
@@ -315,7 +315,7 @@ is_worker_of_request_gone(const rb_remote *r)
 {
 	uint64 word = rb_acquire(&r->block->worker);
 
-	return !RB_SAME_WORKER(word, r->worker) || is_worker_process_dead(word);
+	return !RB_SAME_WORKER(word, r->worker) || is_worker_dead_for_session(word);
 }
 
 /* Returns true if the worker has ended or accepts no new requests because it is leaving. */
@@ -520,7 +520,7 @@ send_request_to_worker(void *arg)
 
 /* Sets the arrays that the session sends with a request and divides them among lanes. */
 static void
-set_message_arrays(rb_remote *r, const rb_bytes *arrays, int n)
+set_arrays_to_submit(rb_remote *r, const rb_bytes *arrays, int n)
 {
 	rb_outgoing *m = &r->message;
 
@@ -540,7 +540,7 @@ send_sides_to_worker(rb_remote *r, const rb_submission *order, char *why_not, si
 	rb_bytes arrays[RB_SENT_ARRAYS];
 	rb_status status;
 
-	set_message_arrays(r, arrays, list_arrays_of_sides(&r->request->asked, order, arrays));
+	set_arrays_to_submit(r, arrays, list_arrays_of_sides(&r->request->asked, order, arrays));
 	if (r->message.bytes == 0)
 		return true;
 	r->sending = (rb_helper){.ctx = r->ctx, .work = send_request_to_worker, .arg = r};
@@ -632,7 +632,7 @@ fail_with_worker_gone(rb_remote *r)
  * join would have left them.
  */
 static rb_status
-copy_result_of_worker(rb_remote *r)
+take_result_in_session(rb_remote *r)
 {
 	const rb_request *request = r->request;
 	const rb_stats before = r->ctx->stats;
@@ -659,7 +659,7 @@ copy_result_of_worker(rb_remote *r)
  * LIMIT ends early reports nothing else.
  */
 static void
-note_pairs_of_block(rb_remote *r, size_t n)
+note_pairs_in_session(rb_remote *r, size_t n)
 {
 	rb_stats *stats = &r->ctx->stats;
 
@@ -686,7 +686,7 @@ fail_with_bad_reply(rb_remote *r)
 
 /* Allocates, in the session, the arrays of the worker's reply, whose header has arrived. */
 static rb_status
-allocate_arrays_of_reply(rb_remote *r)
+allocate_reply_in_session(rb_remote *r)
 {
 	const rb_sent_reply *n = &r->reply;
 
@@ -718,7 +718,7 @@ read_reply_bytes(rb_remote *r, bool *moved)
 		return RB_OK;
 	}
 	*moved = rb_bytes_read(&back, &r->header, 1) > 0;
-	return r->header.left == 0 ? allocate_arrays_of_reply(r) : RB_OK;
+	return r->header.left == 0 ? allocate_reply_in_session(r) : RB_OK;
 }
 
 /* Returns RB_OK while the request may send data, otherwise the result with which it ended. */
@@ -726,7 +726,7 @@ static rb_status
 check_request_end(rb_remote *r, bool ended, bool lost)
 {
 	if (ended)
-		return copy_result_of_worker(r);
+		return take_result_in_session(r);
 	return lost && rb_acquire(&r->request->ended) == 0 ? fail_with_worker_gone(r) : RB_OK;
 }
 
@@ -735,7 +735,7 @@ check_request_end(rb_remote *r, bool ended, bool lost)
  * beyond its members.
  */
 static bool
-is_reply_in_bytes_bad(const rb_remote *r)
+has_session_bad_reply(const rb_remote *r)
 {
 	if (r->header.left == sizeof r->reply && !rb_expects_reply(&r->asked))
 		return false;
@@ -758,14 +758,14 @@ read_reply_of_worker(rb_remote *r, rb_block *block, int *idle)
 	else if ((moved = rb_ids_read(r->request, r->next, block)))
 	{
 		r->out = true;
-		note_pairs_of_block(r, block->n);
+		note_pairs_in_session(r, block->n);
 	}
 	if (moved)
 		*idle = 0;
 	if (status != RB_OK || moved)
 		return status;
 	status = check_request_end(r, ended, lost);
-	return status == RB_END && is_reply_in_bytes_bad(r) ? fail_with_bad_reply(r) : status;
+	return status == RB_END && has_session_bad_reply(r) ? fail_with_bad_reply(r) : status;
 }
 
 rb_status
@@ -824,7 +824,7 @@ write_mesh_to_worker(rb_remote *r, rb_refining *refining)
 	rb_bytes arrays[RB_SENT_ARRAYS] = {{(char *) &sent, sizeof sent}};
 
 	rb_sent_refining_of(&sent, refining);
-	set_message_arrays(r, arrays, 1 + rb_refining_arrays(&sent, refining, false, arrays + 1));
+	set_arrays_to_submit(r, arrays, 1 + rb_refining_arrays(&sent, refining, false, arrays + 1));
 	return send_request_to_worker(r);
 }
 

@@ -112,7 +112,7 @@ rb_side_arrays(const rb_sent_side *sent, const rb_cut *cuts, const rb_set *rows,
  * its arrays follow.
  */
 static uint64
-count_rows_of_aggregate(const rb_request_args *asked)
+count_rows_to_transfer(const rb_request_args *asked)
 {
 	return asked->side[asked->job.of == RB_OF_BLUE ? asked->sides - 1 : 0].nrows;
 }
@@ -122,7 +122,7 @@ rb_number_array(const rb_request_args *asked, const uint32_t *number, rb_bytes *
 {
 	if (!asked->has_number)
 		return 0;
-	*array = (rb_bytes){(char *) number, (size_t) count_rows_of_aggregate(asked) * sizeof *number};
+	*array = (rb_bytes){(char *) number, (size_t) count_rows_to_transfer(asked) * sizeof *number};
 	return 1;
 }
 
@@ -252,7 +252,7 @@ rb_expects_reply(const rb_request_args *asked)
 static bool
 is_received_aggregate_sound(const rb_request_args *asked, const rb_sent_reply *reply)
 {
-	const uint64 rows = count_rows_of_aggregate(asked);
+	const uint64 rows = count_rows_to_transfer(asked);
 	const uint64 groups = asked->has_number ? asked->job.numbers : rows;
 
 	if (asked->job.answer == RB_HITS)
@@ -366,7 +366,7 @@ rb_sent_refining_of(rb_sent_refining *sent, const rb_refining *r)
  * mesh: its cells and an end, or 0 without a field.
  */
 static uint64
-cells_of_sizing_field(const rb_sent_refining *sent)
+cells_of_sent_sizing_field(const rb_sent_refining *sent)
 {
 	return sent->nsizes == 0 ? 0
 							 : (uint64) sent->n[0] * (uint64) sent->n[1] * (uint64) sent->n[2] + 1;
@@ -374,7 +374,7 @@ cells_of_sizing_field(const rb_sent_refining *sent)
 
 /* Lists the arrays of a transferred mesh that rounds change; they come first and are sent back. */
 static int
-list_refined_arrays(const rb_sent_refining *sent, rb_refining *r, rb_bytes *arrays)
+list_arrays_to_send_back(const rb_sent_refining *sent, rb_refining *r, rb_bytes *arrays)
 {
 	int n = 0;
 
@@ -390,7 +390,7 @@ list_refined_arrays(const rb_sent_refining *sent, rb_refining *r, rb_bytes *arra
 int
 rb_refining_arrays(const rb_sent_refining *sent, rb_refining *r, bool back, rb_bytes *arrays)
 {
-	int n = list_refined_arrays(sent, r, arrays);
+	int n = list_arrays_to_send_back(sent, r, arrays);
 
 	if (back)
 		return n;
@@ -405,7 +405,7 @@ rb_refining_arrays(const rb_sent_refining *sent, rb_refining *r, bool back, rb_b
 	arrays[n++] =
 		(rb_bytes){(char *) r->mesh.region_volume, (size_t) sent->nregions * sizeof(double)};
 	arrays[n++] =
-		(rb_bytes){(char *) r->sizes_start, cells_of_sizing_field(sent) * sizeof(uint32_t)};
+		(rb_bytes){(char *) r->sizes_start, cells_of_sent_sizing_field(sent) * sizeof(uint32_t)};
 	arrays[n++] = (rb_bytes){(char *) r->sizes_points, 4 * (size_t) sent->nsizes * sizeof(double)};
 	return n;
 }
@@ -481,7 +481,7 @@ rb_refining_alloc(rb_context *ctx, const rb_sent_refining *sent, rb_refine_optio
 	if (sent->nregions > 0)
 		RB_TRY(allocate_received_array(ctx, &r->region_volume, sent->nregions, sizeof(double)));
 	if (sent->nsizes > 0)
-		RB_TRY(allocate_received_array(ctx, &r->sizes_start, cells_of_sizing_field(sent),
+		RB_TRY(allocate_received_array(ctx, &r->sizes_start, cells_of_sent_sizing_field(sent),
 									   sizeof(uint32_t)));
 	if (sent->nsizes > 0)
 		RB_TRY(allocate_received_array(ctx, &r->sizes_points, 4 * (size_t) sent->nsizes,
@@ -518,7 +518,8 @@ bool
 rb_refining_is_sound(const rb_sent_refining *sent, const rb_refining *r)
 {
 	return r->mesh.facet_start[sent->nfacets] == sent->ncorners &&
-		   (sent->nsizes == 0 || r->sizes_start[cells_of_sizing_field(sent) - 1] == sent->nsizes);
+		   (sent->nsizes == 0 ||
+			r->sizes_start[cells_of_sent_sizing_field(sent) - 1] == sent->nsizes);
 }
 
 rb_status
