@@ -44,7 +44,7 @@ typedef unsigned long long rb_count; /* Operand type of atomicAdd */
 struct rb_device_run;
 struct rb_mailbox;
 
-/* ---- services.cu: functions of the core, called through a table ---- */
+/* ---- core_stubs.cu: functions of the core, called through a table ---- */
 
 extern void rb_services_use(const rb_services *services);
 

@@ -7,7 +7,7 @@
  *	later calls		remote set									if no page has changed
  *					remote set, changed pages -> delta set		if some pages have changed
  *
- * The worker holds the cached sides (cached_sides.c) for all sessions that may read them. A session
+ * The worker holds the cached sides (side_store.c) for all sessions that may read them. A session
  * has a copy of the manifest, from which it determines without a request which pages are unchanged.
  * In place of the cached rows, the join gets a remote set, which has counts but no arrays.
  *

@@ -105,7 +105,7 @@ struct rb_progress_entry
 
 #define RB_PROGRESS 128
 
-/* ---- cached_sides.c: the list of sides that the worker caches; only the worker writes it ---- */
+/* ---- side_store.c: the list of sides that the worker caches; only the worker writes it ---- */
 
 typedef struct rb_stored_entry
 {
@@ -488,7 +488,7 @@ extern void rb_served_free(rb_served *served);
 /* Detaches a thread from the segment, which the thread no longer accesses even if it still runs. */
 extern void rb_served_abandon(rb_served *served);
 
-/* ---- cached_sides.c: cached sides in the worker; callable from any thread ---- */
+/* ---- side_store.c: cached sides in the worker; callable from any thread ---- */
 
 /* Opens the store before any other use; the number is the worker's. */
 extern void rb_store_open(rb_service_block *block, uint32 number);

@@ -6,7 +6,7 @@
  *	cached sides are held, or gone -> wait for the device -> wait at the gate -> sides -> join -> end
  *										 (not if the CPU runs the join)
  *
- * A side may be cached here (cached_sides.c), or consist of cuts of a cached side with new rows in
+ * A side may be cached here (side_store.c), or consist of cuts of a cached side with new rows in
  * between. A side that is sent may be cached afterwards. Requests that only concern the cache end
  * without a join and do not wait for others.
  *

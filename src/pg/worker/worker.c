@@ -11,7 +11,7 @@
  * Its main thread does all work that depends on PostgreSQL: latches, segments, signals,
  * pg_stat_activity. Each request has a thread of its own (serve.c), and so has opening the device.
  *
- * Sides that sessions cache here (cached_sides.c) are lost when the process ends. Memory left by
+ * Sides that sessions cache here (side_store.c) are lost when the process ends. Memory left by
  * joins is offered to the kernel as soon as no join runs, and freed after ten seconds without one.
  *
  * On exit the worker stops all requests and waits briefly for them. A request that does not end

@@ -11,7 +11,7 @@
 /* Installs the service. Called when the library is loaded. */
 extern void rb_service_install(void);
 
-/* ---- cached_sides.c: sides cached by the worker ---- */
+/* ---- side_store.c: sides cached by the worker ---- */
 
 #define RB_KEY_BYTES 192
 

@@ -1,5 +1,5 @@
 /*
- * cached_sides.c
+ * side_store.c
  *	  Manages the sides that the worker caches, and the list of them that sessions read.
  *
  *	worker		sets and page manifests, in its own memory (core's cache.c), under one lock

@@ -1,5 +1,5 @@
 /*
- * services.cu
+ * core_stubs.cu
  *	  Defines the core's functions under their own names; each forwards to the table of host
  *	  functions that this plugin was opened with (plugin.h).
  *
