@@ -46,6 +46,7 @@ struct rb_mailbox;
 
 /* ---- core_stubs.cu: functions of the core, called through a table ---- */
 
+/* Sets the table of functions that the stubs call. */
 extern void rb_services_use(const rb_services *services);
 
 /* ---- device.cu: devices, each found once and open while joins need it ---- */
@@ -81,6 +82,8 @@ extern int rb_device_count(void);
 extern bool rb_device_warm(int device);
 /* Opens the device of run->ctx, sets run->device, and makes it current in this thread. */
 extern rb_status rb_device_take(struct rb_device_run *run);
+
+/* Returns the device that rb_device_take gave; it stays open for a while. */
 extern void rb_device_give(struct rb_device_run *run);
 /*
  * Returns the bytes of a cached set's copies on all open devices. With drop, evicts unused copies.
@@ -181,11 +184,10 @@ typedef struct rb_device_queue
 	uint32_t *stop;             /* Flag on the device: nonzero if kernels should stop */
 } rb_device_queue;
 
-/*
- * Gives the join a queue of its own. rb_queue_give returns it for reuse, or destroys it if a call
- * on it failed.
- */
+/* Gives the join a queue of its own. */
 extern rb_status rb_queue_take(rb_device_run *run);
+
+/* Returns the queue of a join for reuse, or destroys it if a call on it failed. */
 extern void rb_queue_give(rb_device_run *run, bool healthy);
 /* Destroys all idle queues of the device. No join may be running. */
 extern void rb_queues_release(rb_device *device);
@@ -251,11 +253,14 @@ extern uint64_t rb_device_budget(rb_device_run *run);
 
 /*
  * Allocates device memory within run->budget. Returns RB_DEVICE_FULL without an error in the
- * context, because the caller may retry with less. rb_device_free frees one block,
- * rb_device_free_all frees all blocks.
+ * context, because the caller may retry with less.
  */
 extern rb_status rb_device_alloc(rb_device_run *run, void **block, uint64_t bytes);
+
+/* Frees one block of device memory. */
 extern void rb_device_free(rb_device_run *run, void **block);
+
+/* Frees all blocks of device memory that the run holds. */
 extern void rb_device_free_all(rb_device_run *run);
 
 /*
@@ -394,6 +399,8 @@ extern rb_status rb_level_fill(rb_device_run *run, const rb_device_set side[2], 
 							   rb_level *level, rb_level *next);
 /* Frees the memory that was needed only to create the work items. */
 extern void rb_level_spent(rb_device_run *run, rb_level *level);
+
+/* Frees all device memory of a level. */
 extern void rb_level_free(rb_device_run *run, rb_level *level);
 
 /* ---- triangle_join.cu, box_join.cu: from work items to candidates, and the float test ---- */
@@ -502,14 +509,16 @@ extern rb_status rb_boxes_launch(rb_device_run *run, const rb_cells_args *args, 
 
 /* ---- filters.cu, exact.cu: pairs that the float test left undecided (decide.cuh) ---- */
 
+/* Launches the kernel that decides waiting pairs by filters. */
 extern rb_status rb_filters_launch(rb_device_run *run, const rb_cells_args *args);
 
-/*
- * rb_exact_blocks returns the maximum useful number of blocks, and rb_exact_room the bytes that
- * their expansions need.
- */
+/* Returns the maximum useful number of blocks to decide this many pairs exactly. */
 extern int rb_exact_blocks(const rb_device_run *run, rb_count pairs);
+
+/* Returns the bytes that the expansions of this many blocks need. */
 extern uint64_t rb_exact_room(int blocks);
+
+/* Launches the kernel that decides the pairs that filters left undecided, by expansions. */
 extern rb_status rb_exact_launch(rb_device_run *run, const rb_cells_args *args, int blocks,
 								 double *room);
 
@@ -526,6 +535,7 @@ extern rb_status rb_words_send(rb_device_run *run);
 
 /* ---- refine.cu ---- */
 
+/* Runs the rounds of a refinement on the device of ctx; implements rb_backend.refine. */
 extern rb_status rb_device_refine(rb_context *ctx, struct rb_refining *r, size_t size);
 
 /* ---- device helpers ---- */

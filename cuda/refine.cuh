@@ -224,11 +224,10 @@ extern rb_status rb_refine_needs(rb_device_run *run, const rb_refine_args *a);
 
 /* ---- refine_exact.cu ---- */
 
-/*
- * rb_refine_exact_warps returns how many candidates are processed at once in small workspaces,
- * rb_refine_exact_teams how many in large ones.
- */
+/* Returns how many candidates are processed at once in small workspaces. */
 extern uint32_t rb_refine_exact_warps(void);
+
+/* Returns how many candidates are processed at once in large workspaces. */
 extern uint32_t rb_refine_exact_teams(void);
 
 /*
@@ -261,16 +260,23 @@ extern rb_status rb_refine_again(rb_device_run *run, const rb_refine_args *a);
 extern rb_status rb_refine_list_large(rb_device_run *run, const rb_refine_args *a, uint32_t most);
 /* Sums up the winners; afterwards rb_refine_number_winners numbers them. */
 extern rb_status rb_refine_sum_winners(rb_device_run *run, const rb_refine_args *a);
+
+/* Numbers the winners by the sums before them. */
 extern rb_status rb_refine_number_winners(rb_device_run *run, const rb_refine_args *a);
-/*
- * rb_refine_sum_back sums up the entries that candidates put back, and rb_refine_append_back
- * appends them to the lists; the functions below do so for other entries.
- */
+/* Sums up the entries that candidates put back. */
 extern rb_status rb_refine_sum_back(rb_device_run *run, const rb_refine_args *a);
+
+/* Appends the entries that candidates put back to the work lists. */
 extern rb_status rb_refine_append_back(rb_device_run *run, const rb_refine_args *a);
+
+/* Appends the blocked subsegments of a round to their list. */
 extern rb_status rb_refine_append_blocked(rb_device_run *run, const rb_refine_args *a,
 										  rb_entry64 *to);
+
+/* Sums up the entries that new cells need. */
 extern rb_status rb_refine_sum_needs(rb_device_run *run, const rb_refine_args *a, uint4 *sums);
+
+/* Appends the entries that new cells need to the work lists. */
 extern rb_status rb_refine_append_needs(rb_device_run *run, const rb_refine_args *a,
 										const uint4 *sums);
 

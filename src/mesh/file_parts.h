@@ -80,12 +80,16 @@ typedef struct rb_file_groups
 	bool ids_are_tags;
 } rb_file_groups;
 
-/* Returns groups whose ids are not yet numbered. */
+/* Returns the groups of faces, by facet or by label, whose ids are not yet numbered. */
 extern rb_file_groups rb_file_facet_groups(const rb_mesh_rows *rows);
+
+/* Returns the groups of tetrahedra, by region or by label, whose ids are not yet numbered. */
 extern rb_file_groups rb_file_region_groups(const rb_mesh_rows *rows);
 
 /* Numbers the distinct ids in ascending order. With `always`, there is at least one group. */
 extern rb_status rb_file_groups_number(rb_context *ctx, rb_file_groups *g, bool always);
+
+/* Frees the arrays of groups of elements. */
 extern void rb_file_groups_free(rb_memory *memory, rb_file_groups *g);
 
 /* Returns the number of groups, including that of elements without label. */

@@ -63,6 +63,8 @@ typedef struct rb_buffer
  * did before.
  */
 extern rb_status rb_mesh_vtu(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
+
+/* Appends a Gmsh file to the buffer; returns what rb_mesh_vtu does. */
 extern rb_status rb_mesh_gmsh(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
 
 /*
@@ -71,13 +73,19 @@ extern rb_status rb_mesh_gmsh(rb_context *ctx, const rb_mesh_rows *rows, rb_buff
  */
 extern rb_status rb_mesh_ogs(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
 
-/* Append an XDMF file of the tetrahedra, or of the faces, as above. */
+/* Appends an XDMF file of the tetrahedra to the buffer; returns what rb_mesh_vtu does. */
 extern rb_status rb_mesh_xdmf(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
+
+/* Appends an XDMF file of the faces to the buffer; returns what rb_mesh_vtu does. */
 extern rb_status rb_mesh_xdmf_facets(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
+
+/* Appends an Abaqus file to the buffer; returns what rb_mesh_vtu does. */
 extern rb_status rb_mesh_abaqus(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
 
-/* Returns a close upper bound of the file's size in bytes. */
+/* Returns a close upper bound of the size of a VTU file in bytes. */
 extern uint64_t rb_mesh_vtu_bytes(const rb_mesh_rows *rows);
+
+/* Returns a close upper bound of the size of a Gmsh file with these numbers of groups in bytes. */
 extern uint64_t rb_mesh_gmsh_bytes(const rb_mesh_rows *rows, uint64_t regions, uint64_t facets);
 
 /*
@@ -128,6 +136,8 @@ typedef struct rb_mesh_split
  */
 extern rb_status rb_mesh_split_faults(rb_context *ctx, const rb_mesh_rows *rows, rb_mesh_split *s,
 									  rb_mesh_rows *to);
+
+/* Frees the arrays of a mesh with split faults, also after a failure. */
 extern void rb_mesh_split_free(rb_memory *memory, rb_mesh_split *s);
 
 #ifdef __cplusplus

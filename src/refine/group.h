@@ -47,6 +47,8 @@ typedef struct rb_cells_plc
  */
 extern rb_status rb_cells_plc_build(rb_refining *r, rb_cells_plc *p, const uint32_t *cells,
 									size_t n, const uint8_t *marks, uint8_t listed);
+
+/* Frees the arrays of a PLC that was built from cells. */
 extern void rb_cells_plc_free(rb_memory *memory, rb_cells_plc *p);
 
 /* Returns the PLC number of a vertex that is in the PLC. */

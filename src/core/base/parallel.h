@@ -51,8 +51,12 @@ typedef void (*rb_work)(rb_thread *me, void *arg, uint64_t from, uint64_t to);
  * team is smaller.
  */
 extern rb_status rb_team_open(rb_context *ctx, int want, rb_thread **me);
-extern void rb_team_close(rb_thread **me); /* Sets *me to NULL, which it may already be. */
+/* Closes a team and sets *me to NULL, which it may already be. */
+extern void rb_team_close(rb_thread **me);
+/* Returns the number of threads of the team. */
 extern int rb_team_threads(const rb_thread *me);
+
+/* Returns the number of this thread within its team, from 0. */
 extern int rb_thread_number(const rb_thread *me);
 
 /* ---- loop ---- */
@@ -154,12 +158,13 @@ typedef struct rb_group
 	uint32_t pending; /* tasks that were spawned and are not done */
 } rb_group;
 
-/*
- * Groups nest. rb_group_spawn and rb_group_wait refer to the group that this piece of work opened
- * last.
- */
+/* Opens a group of tasks; groups nest. */
 extern void rb_group_open(rb_thread *me, rb_group *group);
+
+/* Adds a task for a range to the group that this piece of work opened last. */
 extern void rb_group_spawn(rb_thread *me, rb_work work, void *arg, uint64_t from, uint64_t to);
+
+/* Waits for the tasks of the group that this piece of work opened last, and closes it. */
 extern void rb_group_wait(rb_thread *me);
 
 /* ---- a thread for other purposes ---- */

@@ -48,23 +48,31 @@ typedef struct rb_number
 	uint64_t word[RB_NUMBER_WORDS];
 } rb_number;
 
+/* Sets r to the exact value of a double. */
 extern void rb_number_of(rb_number *r, double x);
 
-/* Split |x| into mantissa * 2^exponent with mantissa below 2^53, and build a number from these. */
+/* Splits |x| into mantissa * 2^exponent with mantissa below 2^53. */
 extern void rb_number_split_double(double x, uint64_t *mantissa, int *exponent);
+
+/* Sets r to mantissa * 2^exponent. */
 extern void rb_number_of_parts(rb_number *r, uint64_t mantissa, int exponent);
 
+/* Copies a number, only the words that are in use. */
 extern void rb_number_copy(rb_number *r, const rb_number *a);
 
 /* Returns the highest k with |a| >= 2^k, plus 1; 0 has -100000. */
 extern int rb_number_bits(const rb_number *a);
 
-/* Return the least number of binary places, so that a times 2^places is an integer; 0 for 0. */
+/* Returns the least number of binary places, so that a times 2^places is an integer; 0 for 0. */
 extern int rb_number_places(const rb_number *a);
+
+/* Returns the least number of binary places of a double, as rb_number_places does of a number. */
 extern int rb_double_places(double x);
 
-/* Compute the sum and the difference; r may be a or b. */
+/* Computes the sum; r may be a or b. */
 extern void rb_number_add(rb_number *r, const rb_number *a, const rb_number *b);
+
+/* Computes the difference a - b; r may be a or b. */
 extern void rb_number_sub(rb_number *r, const rb_number *a, const rb_number *b);
 
 /* Computes the product; r must be neither a nor b. */

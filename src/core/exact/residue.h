@@ -67,6 +67,8 @@ extern uint64_t rb_residue_inverse(const rb_prime *m, uint64_t a);
 
 /* Returns the residue of x 2^shift, which must be an integer. */
 extern uint64_t rb_residue_of(const rb_prime *m, double x, int shift);
+
+/* Returns the residue of the number x times 2^shift, which must be an integer. */
 extern uint64_t rb_residue_of_number(const rb_prime *m, const rb_number *x, int shift);
 
 /*

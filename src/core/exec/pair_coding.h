@@ -78,6 +78,8 @@ typedef struct rb_record_reader
  */
 extern rb_status rb_records_decode(rb_context *ctx, rb_record_reader *reader, const void *bytes,
 								   size_t n, const rb_sink *sink);
+
+/* Frees the buffers of a reader of records. */
 extern void rb_record_reader_free(rb_context *ctx, rb_record_reader *reader);
 
 #ifdef __cplusplus

@@ -107,13 +107,14 @@ typedef struct rb_aggregate
 
 /* Initializes an aggregate. After a failure, the caller must still call rb_aggregate_free. */
 extern rb_status rb_aggregate_init(rb_aggregate *a, rb_context *ctx, const rb_job *job);
+
+/* Frees the arrays of an aggregate, also after a failure. */
 extern void rb_aggregate_free(rb_aggregate *a);
 
-/*
- * Starts and finishes the aggregate in the join's thread: before the join, and after all pairs have
- * arrived.
- */
+/* Starts the aggregate in the join's thread, before the join. */
 extern rb_status rb_aggregate_begin(rb_aggregate *a);
+
+/* Finishes the aggregate in the join's thread, after all pairs have arrived. */
 extern rb_status rb_aggregate_end(rb_aggregate *a);
 
 /* Adds distinct pairs of rows; callable from any thread. */
@@ -122,11 +123,10 @@ extern rb_status rb_aggregate_add(rb_aggregate *a, const rb_pair *rows, size_t n
 /* RB_HITS: marks the rows of pairs of parts, which may contain duplicates. */
 extern void rb_aggregate_mark(rb_aggregate *a, const rb_pair *parts, size_t n);
 
-/*
- * Adds words computed by a device (put_words of rb_sink). rb_aggregate_added returns the number of
- * pairs in all counts added this way.
- */
+/* Adds words computed by a device (put_words of rb_sink). */
 extern void rb_aggregate_add_words(rb_aggregate *a, const uint32_t *words, size_t first, size_t n);
+
+/* Returns the number of pairs in all counts that a device has added. */
 extern uint64_t rb_aggregate_added(const rb_aggregate *a);
 
 /* RB_HITS: returns the number of matched rows. */
@@ -147,6 +147,8 @@ typedef struct rb_in_tile
  * even after a failure.
  */
 extern rb_status rb_in_tile_build(rb_context *ctx, const rb_job *job, rb_in_tile *in);
+
+/* Frees the boxes for the test of a job's tile, also after a failure. */
 extern void rb_in_tile_free(rb_context *ctx, rb_in_tile *in);
 
 /* Computes the lower corner of the bounding box of a row of red (0) or blue (1). */

@@ -248,7 +248,7 @@ rb_canonical_line(rb_curve *c, const double *p, const double *q, uint32_t *line)
 	return canonical_id_of_ratios(c, &c->lines, x, line);
 }
 
-/* Computes n and e of the plane n x = e of a triangle, exactly, for its canonical id. */
+/* Computes n and e of the plane n x = e of a triangle, exactly, for canonical ids. */
 static void
 compute_canonical_plane(const double *t, rb_number *n, rb_number *e)
 {

@@ -92,10 +92,16 @@ typedef struct rb_curve rb_curve;
  */
 extern rb_status rb_curve_open(rb_context *ctx, const rb_curve_parts *red,
 							   const rb_curve_parts *blue, rb_curve **curve);
+
+/* Adds the intersection of one red and one blue part. */
 extern rb_status rb_curve_add(rb_curve *curve, uint32_t red, uint32_t blue);
 /* Adds each pair of parts whose bounding boxes overlap. */
 extern rb_status rb_curve_add_all(rb_curve *curve);
+
+/* Assembles all pieces to the shape, which belongs to the curve. */
 extern rb_status rb_curve_finish(rb_curve *curve, rb_intersection *shape);
+
+/* Starts another computation with the memory of the last one. */
 extern void rb_curve_again(rb_curve *curve, const rb_curve_parts *red, const rb_curve_parts *blue);
 extern void rb_curve_close(rb_curve **curve); /* Sets *curve to NULL; accepts NULL */
 
@@ -138,10 +144,15 @@ extern bool rb_meet_on(const double *point, const double *part);
 extern bool rb_meet_planes(const double *a, const double *b, const double *c, double *at);
 
 /*
- * Computes the intersection of the line pq with the plane of a triangle, and of two lines in one
- * plane. Returns false if it is not a single point.
+ * Computes the intersection of the line pq with the plane of a triangle. Returns false if it is
+ * not a single point.
  */
 extern bool rb_meet_line_plane(const double *p, const double *q, const double *t, double *at);
+
+/*
+ * Computes the intersection of the lines pq and st in one plane. Returns false if it is not a
+ * single point.
+ */
 extern bool rb_meet_lines(const double *p, const double *q, const double *s, const double *t,
 						  double *at);
 
@@ -161,11 +172,10 @@ typedef struct rb_boxes
 	int levels;
 } rb_boxes;
 
-/*
- * Reserves memory for n boxes, and builds the tree. Between the calls, the caller writes the boxes
- * to b->box, six doubles each.
- */
+/* Reserves memory for n boxes, which the caller then writes to b->box, six doubles each. */
 extern rb_status rb_boxes_room(rb_context *ctx, rb_boxes *b, uint32_t n);
+
+/* Builds the tree of the boxes that the caller has written to b->box. */
 extern rb_status rb_boxes_order(rb_context *ctx, rb_boxes *b);
 
 /*
@@ -174,6 +184,8 @@ extern rb_status rb_boxes_order(rb_context *ctx, rb_boxes *b);
  */
 extern rb_status rb_boxes_find(const rb_boxes *b, const double *box,
 							   rb_status (*take)(void *user, uint32_t item), void *user);
+
+/* Frees the memory of a tree of boxes. */
 extern void rb_boxes_free(rb_memory *memory, rb_boxes *b);
 
 #ifdef __cplusplus

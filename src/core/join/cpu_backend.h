@@ -237,6 +237,8 @@ extern bool rb_cut_helps(const rb_grid_cells *g, rb_list red, rb_list blue);
  */
 extern rb_status rb_grid_cells_build(rb_thread *me, rb_cpu *c, rb_grid_cells *g,
 									 const rb_list list[2]);
+
+/* Frees the cells of a grid, also after a failure. */
 extern void rb_grid_cells_free(rb_cpu *c, rb_grid_cells *g);
 
 /*

@@ -112,14 +112,17 @@ typedef struct rb_list
 
 typedef struct rb_leaf rb_leaf;
 
-/*
- * rb_leaf_create creates the workspace of one thread, and rb_leaf_report adds its counts to the
- * statistics.
- */
+/* Creates the workspace of one thread. */
 extern rb_status rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink,
 								rb_leaf **leaf);
+
+/* Frees the workspace of one thread. */
 extern void rb_leaf_destroy(rb_context *ctx, rb_leaf *leaf);
+
+/* Passes the pairs that the workspace still holds to the sink. */
 extern rb_status rb_leaf_flush(rb_leaf *leaf);
+
+/* Adds the counts of a workspace to the statistics. */
 extern void rb_leaf_report(const rb_leaf *leaf, rb_stats *stats);
 
 /*

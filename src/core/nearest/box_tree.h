@@ -73,6 +73,8 @@ extern rb_status rb_tree_build(rb_thread *me, rb_context *ctx, rb_tree *tree, co
 /* Sorts distinct parts in that order, without building a tree. */
 extern rb_status rb_tree_order(rb_thread *me, rb_context *ctx, const rb_set *set, double scale,
 							   uint32_t *parts, uint32_t n);
+
+/* Frees the arrays of a box tree. */
 extern void rb_tree_free(rb_context *ctx, rb_tree *tree);
 
 /* Computes the box of all leaves of the tree. */

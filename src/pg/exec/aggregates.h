@@ -81,8 +81,10 @@ extern bool rb_aggregate_run_to_end(rb_cursor *rows, const rb_job *job);
 
 /* Computes counts, matched rows or grouped pairs. Sorts the pairs if memory does not suffice. */
 extern void rb_aggregate_open(rb_cursor *rows);
-/* Return the next counts or matched rows, and the next group. Return false after the last one. */
+/* Returns the next counts or matched rows. Returns false after the last ones. */
 extern bool rb_aggregate_next_block(rb_cursor *rows, rb_block *block);
+
+/* Returns the next group of pairs as a result row. Returns false after the last one. */
 extern bool rb_aggregate_next_group(rb_cursor *rows, Datum *values);
 /* Ends the sort, if there is one. May be called twice. */
 extern void rb_aggregate_close(rb_cursor *rows);

@@ -244,15 +244,19 @@ rb_meshing_id(const rb_meshing_run *run, rb_meshing_side side, uint32 row)
 
 /* ---- build_mesh.c: the mesh ---- */
 
-/*
- * Work functions: rb_meshing_weld builds a PLC from the sets and splits it if requested;
- * rb_meshing_fill_plc tetrahedralizes it; rb_meshing_make does both; rb_meshing_refine refines the
- * mesh; rb_meshing_finish_plc does to the PLC what rb_meshing_fill_plc does, and keeps no mesh.
- */
+/* Builds a PLC from the sets, and splits it if requested; a work function. */
 extern rb_status rb_meshing_weld(rb_meshing_run *run);
+
+/* Tetrahedralizes the PLC; a work function. */
 extern rb_status rb_meshing_fill_plc(rb_meshing_run *run);
+
+/* Builds a PLC from the sets and tetrahedralizes it; a work function. */
 extern rb_status rb_meshing_make(rb_meshing_run *run);
+
+/* Refines the mesh; a work function. */
 extern rb_status rb_meshing_refine(rb_meshing_run *run);
+
+/* Does to the PLC what rb_meshing_fill_plc does, and keeps no mesh; a work function. */
 extern rb_status rb_meshing_finish_plc(rb_meshing_run *run);
 
 /* Builds a mesh of each solid, and raises the error of one that could not be meshed. */

@@ -41,10 +41,16 @@ typedef struct rb_spool rb_spool;
 
 /* Opens a spool in the current memory context. Rows beyond `most` bytes go to a temporary file. */
 extern rb_spool *rb_spool_open(Size most);
+
+/* Appends a row to the spool. */
 extern void rb_spool_append(rb_spool *stored, const void *bytes, Size length);
 /* Returns row i, from 0. The pointer is valid until the next call. */
 extern void *rb_spool_read(rb_spool *stored, uint64 i);
+
+/* Returns the number of rows in the spool. */
 extern uint64 rb_spool_number(const rb_spool *stored);
+
+/* Frees the spool and its temporary file. */
 extern void rb_spool_close(rb_spool *stored);
 
 typedef struct rb_join_rows rb_join_rows;
@@ -56,12 +62,16 @@ typedef struct rb_join_rows rb_join_rows;
  */
 extern rb_join_rows *rb_join_rows_open(TupleDesc desc, const Bitmapset *wanted, rb_memory *memory,
 									   const char *function, Size most);
+
+/* Appends the wanted columns of a row. */
 extern void rb_join_rows_append(rb_join_rows *kept, TupleTableSlot *slot);
 /*
  * Reads the wanted columns of row i, from 0. Values are valid until the next call. Other columns
  * are not changed.
  */
 extern void rb_join_rows_read(rb_join_rows *kept, uint64 i, Datum *values, bool *isnull);
+
+/* Frees the stored columns of rows and their temporary file. */
 extern void rb_join_rows_close(rb_join_rows *kept);
 
 /* ---- join_path.c ---- */

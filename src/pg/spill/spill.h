@@ -158,15 +158,16 @@ extern rb_status rb_spill_append_row(rb_spill *s, rb_spill_file *file, rb_chunks
 /* Reads a chunk into memory, including the row ends if it has any. Callable from any thread. */
 extern rb_status rb_spill_read_chunk(rb_context *ctx, const rb_spill_file *file,
 									 const rb_chunk *chunk, int width, rb_chunk_rows *rows);
+
+/* Frees the arrays of a chunk that was read into memory. */
 extern void rb_spill_free_chunk(rb_context *ctx, rb_chunk_rows *rows);
 
-/*
- * rb_spill_read_parts reads some of a chunk's coordinates; rb_spill_read_ends reads only its row
- * ends.
- */
+/* Reads some of a chunk's coordinates. */
 extern rb_status rb_spill_read_parts(rb_context *ctx, const rb_spill_file *file,
 									 const rb_chunk *chunk, int width, uint32 part, uint32 nparts,
 									 double *coords);
+
+/* Reads only the row ends of a chunk. */
 extern rb_status rb_spill_read_ends(rb_context *ctx, const rb_spill_file *file,
 									const rb_chunk *chunk, int width, rb_chunk_rows *rows);
 

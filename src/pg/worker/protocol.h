@@ -403,6 +403,8 @@ extern bool rb_ids_write(rb_request *request, uint64 number, const rb_block *blo
  * has not arrived.
  */
 extern bool rb_ids_read(rb_request *request, uint64 number, rb_block *block);
+
+/* Gives the slot of block `number` back, so that the worker may fill it again. */
 extern void rb_ids_give_back(rb_request *request, uint64 number);
 
 #define RB_LONGEST_US 1000 /* Longest wait of either process, in microseconds */
@@ -480,6 +482,8 @@ extern rb_served *rb_serve(rb_request *request, uint32 number);
 extern bool rb_served_ended(const rb_served *served);
 /* Returns true if the device failed a request, so that only a new process can open it. */
 extern bool rb_served_device_failed(void);
+
+/* Requests the thread of a request to stop. */
 extern void rb_served_stop(rb_served *served);
 
 /* Waits for the thread and frees the request. */
@@ -502,6 +506,8 @@ extern void rb_store_close(void);
  * memory.
  */
 extern void rb_store_set_limits(uint64 host_bytes, uint64 device_bytes);
+
+/* Returns the limit of copies of cached sides on a device, in bytes. */
 extern uint64 rb_store_device_limit(void);
 
 /*

@@ -108,8 +108,8 @@ rb_side_arrays(const rb_sent_side *sent, const rb_cut *cuts, const rb_set *rows,
 }
 
 /*
- * Returns the number of rows that the aggregate in a reply describes, from which the lengths of
- * its arrays follow.
+ * Returns the number of rows that the aggregate of a request describes, from which the lengths of
+ * transferred arrays follow.
  */
 static uint64
 count_rows_to_transfer(const rb_request_args *asked)

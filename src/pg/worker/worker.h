@@ -100,10 +100,14 @@ extern rb_progress_entry *rb_progress_begin(const char *function);
 extern void rb_progress_note(rb_progress_entry *entry, int stage, uint64 done, uint64 total);
 /*
  * Sets the entry for which sides are read from now on (or NULL), and returns the previous one,
- * because reading a side may run another join. rb_progress_read records the number of pages read.
+ * because reading a side may run another join.
  */
 extern rb_progress_entry *rb_progress_reading(rb_progress_entry *entry);
+
+/* Records the number of pages read in the entry for which sides are read. */
 extern void rb_progress_read(uint64 done, uint64 total);
+
+/* Removes the entry of a join or mesh that has ended. */
 extern void rb_progress_end(rb_progress_entry **entry);
 
 /* ---- session.c: the worker, as seen by a session ---- */
