@@ -97,6 +97,10 @@ COMMENT ON TYPE redblue_solid_self_overlap IS
 'Holds the ids of two solids of one table, the smaller one first, the volume of what they share, its centroid (cx, cy, cz), which is null if
 they share only a part of their boundaries, and the area of that part.';
 
+CREATE TYPE redblue_polygon_overlap AS (red_id bigint, blue_id bigint, area float8);
+COMMENT ON TYPE redblue_polygon_overlap IS
+'Holds the ids of two polygons of the plane whose interiors intersect, and the area of what they share.';
+
 CREATE TYPE redblue_solid_report AS (id bigint, faces int, closed boolean, oriented boolean, self_intersections bigint, reason text,
 	valid boolean, code int, x float8, y float8, z float8);
 COMMENT ON TYPE redblue_solid_report IS
@@ -1098,6 +1102,63 @@ COMMENT ON FUNCTION redblue_boxes_in_solids_query IS
 and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those
 of redblue_boxes_in_solids.';
 
+CREATE FUNCTION redblue_polygon_overlaps(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	on_bad text DEFAULT 'error',
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
+RETURNS SETOF redblue_polygon_overlap
+AS 'MODULE_PATHNAME', 'redblue_polygon_overlaps'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_polygon_overlaps IS
+'Returns the area of what two polygons of the plane share, for all pairs of polygons and multipolygons of two tables or views whose interiors
+intersect. The area is the double nearest to the exact value for the stored coordinates, in square units of these: what ST_Area of
+ST_Intersection approximates. It is never 0, and is Infinity beyond the largest double. X and Y count; Z and M are ignored. Polygons must be
+valid by the rules of OGC (ST_IsValid); on_bad => ''skip'' skips invalid ones, and rows that cannot be read, instead of raising an error.
+Errors: 22023 invalid polygons, different SRIDs; 42804 other geometry types; and those of redblue_triangle_pairs.';
+
+CREATE FUNCTION redblue_polygon_overlaps_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	on_bad text DEFAULT 'error',
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
+RETURNS SETOF redblue_polygon_overlap
+AS 'MODULE_PATHNAME', 'redblue_polygon_overlaps_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_polygon_overlaps_query IS
+'Returns the result of redblue_polygon_overlaps for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES
+and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those
+of redblue_polygon_overlaps.';
+
+CREATE FUNCTION redblue_polygon_self_overlaps(
+	polygons regclass,
+	polygons_id name DEFAULT NULL,
+	polygons_geom name DEFAULT NULL,
+	on_bad text DEFAULT 'error',
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
+RETURNS SETOF redblue_polygon_overlap
+AS 'MODULE_PATHNAME', 'redblue_polygon_self_overlaps'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_polygon_self_overlaps IS
+'Returns the area of what two polygons of one table or view share, for all pairs of different rows whose interiors intersect, each pair once
+with the smaller id first. Otherwise as redblue_polygon_overlaps.';
+
+CREATE FUNCTION redblue_polygon_self_overlaps_query(
+	polygons text,
+	polygons_id name DEFAULT NULL,
+	polygons_geom name DEFAULT NULL,
+	on_bad text DEFAULT 'error',
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
+RETURNS SETOF redblue_polygon_overlap
+AS 'MODULE_PATHNAME', 'redblue_polygon_self_overlaps_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_polygon_self_overlaps_query IS
+'Returns the result of redblue_polygon_self_overlaps for the rows of a query. The text is a single read-only SELECT (including WITH, VALUES
+and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those
+of redblue_polygon_self_overlaps.';
+
 CREATE FUNCTION redblue_solid_measures(
 	solids regclass,
 	solids_id name DEFAULT NULL,
@@ -2085,7 +2146,7 @@ AS 'MODULE_PATHNAME', 'redblue_cache'
 LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION redblue_cache IS
 'Reads a table as a join would and caches it in memory, so that later joins with the same columns read only pages that have changed. kind is
-triangles, segments, segments2d, boxes or points; id, geom and face_tolerance are those of the joins.
+triangles, segments, segments2d, boxes, polygons or points; id, geom and face_tolerance are those of the joins.
 Returns rows, the number of rows with an object; bytes, the size in memory; pages, the number of pages of the table; and kept, the number of
 pages that VACUUM has marked all-visible (if it is less than pages, run VACUUM on the table). Caching never changes results.
 Errors: 42809 not a plain logged table; 55000 redblue.cache is off; 22023 invalid kind; and those of the joins.';

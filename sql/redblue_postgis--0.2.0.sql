@@ -87,6 +87,14 @@ It is 0 only if their interiors do not intersect, Infinity beyond the largest do
 boxes are not checked.
 Errors: 22023 invalid solid, different SRIDs or geometries without Z; and those of redblue_intersects.';
 
+CREATE FUNCTION redblue_overlap_area(a geometry, b geometry) RETURNS double precision
+AS 'MODULE_PATHNAME', 'redblue_geometry_overlap_area' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 20000;
+COMMENT ON FUNCTION redblue_overlap_area IS
+'Returns the area of what two polygons or multipolygons of the plane share: the double nearest to the exact area of the stored X and Y, in
+square units of the coordinates. It is 0 only if their interiors do not intersect, Infinity beyond the largest double, and null if a geometry
+is empty. Polygons with disjoint boxes are not checked.
+Errors: 22023 polygon that is not valid (ST_IsValid), or different SRIDs; 42804 other types; and those of redblue_intersects.';
+
 -- ---- geometries out ----
 
 CREATE FUNCTION redblue_faces(surface geometry, OUT face int, OUT part int, OUT geom geometry) RETURNS SETOF record

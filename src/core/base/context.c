@@ -38,6 +38,8 @@ rb_status_text(rb_status status)
 			return "device call failed";
 		case RB_BAD_SOLID:
 			return "a row is not a valid solid";
+		case RB_BAD_POLYGON:
+			return "a row is not a valid polygon";
 		case RB_BAD_PLC:
 			return "could not build a mesh from the input";
 		case RB_BAD_FILE:
@@ -76,7 +78,7 @@ rb_stats_add(rb_stats *sum, const rb_stats *more)
 	one.redundant_tests += sum->redundant_tests;
 	one.bad_solids += sum->bad_solids;
 	for (int side = 0; side < 2; side++)
-		for (int fault = 0; fault < RB_SOLID_FAULTS; fault++)
+		for (int fault = 0; fault < RB_FAULTS; fault++)
 			one.bad_because[side][fault] += sum->bad_because[side][fault];
 	one.hits += sum->hits;
 	one.record_bytes += sum->record_bytes;

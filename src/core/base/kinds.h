@@ -13,14 +13,15 @@
 #include "core/base/host_device.h"
 
 /* kind, points, coordinates per point; an object's points are stored one after the other */
-#define RB_KIND_LIST(X)                                             \
-	X(RB_TRIANGLE3, 3, 3) /* a b c; zero area allowed */            \
-	X(RB_SEGMENT3, 2, 3)  /* a b; zero length allowed */            \
-	X(RB_SEGMENT2, 2, 2)  /* a b, in the plane */                   \
-	X(RB_BOX3, 2, 3)      /* low, high; low <= high on each axis */ \
-	X(RB_BOX2, 2, 2)                                                \
-	X(RB_POINT3, 1, 3)  /* not joined itself: converted to a ray */ \
-	X(RB_CUBOID3, 2, 3) /* center, size >= 0; not joined itself: converted to its box */
+#define RB_KIND_LIST(X)                                                                  \
+	X(RB_TRIANGLE3, 3, 3) /* a b c; zero area allowed */                                 \
+	X(RB_SEGMENT3, 2, 3)  /* a b; zero length allowed */                                 \
+	X(RB_SEGMENT2, 2, 2)  /* a b, in the plane */                                        \
+	X(RB_BOX3, 2, 3)      /* low, high; low <= high on each axis */                      \
+	X(RB_BOX2, 2, 2)                                                                     \
+	X(RB_POINT3, 1, 3)  /* not joined itself: converted to a ray */                      \
+	X(RB_CUBOID3, 2, 3) /* center, size >= 0; not joined itself: converted to its box */ \
+	X(RB_EDGE2, 2, 2)   /* edge of a polygon in the plane; zero length marks a ring (plane.h) */
 
 #define RB_KIND_NAME(kind, points, dims) kind,
 typedef enum rb_kind
@@ -67,6 +68,7 @@ typedef enum rb_predicate
 	RB_MEASURES, /* volume, area, centroid and box of a solid */
 	RB_OVERLAP,  /* volume, centroid and contact area of what two solids share */
 	RB_CUBOID,   /* volume and fraction of a block that is inside a solid */
+	RB_AREA,     /* area of what two polygons of the plane share */
 	/* how a point, line, surface or solid lies relative to a solid */
 	RB_POSITION
 } rb_predicate;
@@ -144,6 +146,7 @@ enum
 	X(RB_OVERLAP, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_overlaps)   \
 	X(RB_CUBOID, RB_BOX3, RB_TRIANGLE3, rb_compose_cuboids)          \
 	X(RB_CUBOID, RB_CUBOID3, RB_TRIANGLE3, rb_compose_cuboids)       \
+	X(RB_AREA, RB_EDGE2, RB_EDGE2, rb_compose_areas)                 \
 	X(RB_POSITION, RB_POINT3, RB_TRIANGLE3, rb_compose_positions)    \
 	X(RB_POSITION, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_positions)  \
 	X(RB_POSITION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_positions)

@@ -72,9 +72,10 @@ typedef enum rb_status
 	 * need is the id of a row that is not a valid solid; text says why, limit is an rb_solid_side
 	 */
 	RB_BAD_SOLID,
-	RB_BAD_PLC,  /* no mesh can be built; a flaw describes why (plc.h) */
-	RB_BAD_FILE, /* a temporary file could not be read; text says why */
-	RB_BAD_REPLY /* the process that ran the join returned an inconsistent result */
+	RB_BAD_POLYGON, /* need is the id of a row that is not a valid polygon, as for RB_BAD_SOLID */
+	RB_BAD_PLC,     /* no mesh can be built; a flaw describes why (plc.h) */
+	RB_BAD_FILE,    /* a temporary file could not be read; text says why */
+	RB_BAD_REPLY    /* the process that ran the join returned an inconsistent result */
 } rb_status;
 
 /* Defect of a solid's triangles; a solid is reported with the first one that applies */
@@ -90,6 +91,22 @@ typedef enum rb_solid_fault
 	RB_SOLID_UNREADABLE, /* the row could not be read */
 	RB_SOLID_FAULTS
 } rb_solid_fault;
+
+/* Defect of a polygon by the rules of OGC; a polygon is reported with the first one that applies */
+typedef enum rb_polygon_fault
+{
+	RB_POLYGON_GOOD,
+	RB_POLYGON_FEW,     /* a ring has fewer than three different points */
+	RB_POLYGON_CROSSED, /* two edges cross or overlap */
+	RB_POLYGON_TOUCHED, /* a ring touches itself */
+	RB_POLYGON_OUTSIDE, /* a hole is not within its shell */
+	RB_POLYGON_NESTED,  /* a hole is within another hole of its shell */
+	RB_POLYGON_SHELLS,  /* polygons of a multipolygon share points of their interiors */
+	RB_POLYGON_DIVIDED, /* the interior is not connected */
+	RB_POLYGON_FAULTS
+} rb_polygon_fault;
+
+#define RB_FAULTS 8 /* number of faults of solids or polygons, whichever is larger */
 
 /* Side of a join that an invalid solid belongs to */
 typedef enum rb_solid_side
@@ -667,9 +684,9 @@ typedef struct rb_stats
 	double grid_ms[3];        /* milliseconds of the grid stage on a device: plan, map, schedule */
 	uint64_t box_tests;       /* box comparisons made to find the candidates */
 	uint64_t redundant_tests; /* overlaps found in a cell that does not own the pair */
-	uint64_t bad_solids;      /* invalid solids that were skipped (job.skip_bad) */
-	/* number of skipped invalid solids by side and first defect */
-	uint64_t bad_because[2][RB_SOLID_FAULTS];
+	uint64_t bad_solids;      /* invalid solids or polygons that were skipped (job.skip_bad) */
+	/* number of skipped invalid solids or polygons by side and first defect */
+	uint64_t bad_because[2][RB_FAULTS];
 	uint64_t hits;            /* pairs of parts that satisfy the predicate, if they were counted */
 	uint64_t record_bytes;    /* bytes of compressed pairs sent by a device (pair_coding.h) */
 	uint64_t exact_integer;   /* exact signs computed by fixed-width integers */

@@ -32,9 +32,19 @@ extern rb_set *rb_set_writable(const rb_set *set);
  * Facts established about all rows of a set, visible to its later holders. rb_set_learn records one
  * and rb_set_knows looks it up. A set without an owner records nothing. Callable from any thread.
  */
-#define RB_KNOWN_SOLIDS 1u /* each row is closed and does not intersect itself */
+#define RB_KNOWN_SOLIDS 1u   /* each row is closed and does not intersect itself */
+#define RB_KNOWN_POLYGONS 2u /* each row is a valid polygon */
 extern void rb_set_learn(const rb_set *set, uint32_t fact);
 extern bool rb_set_knows(const rb_set *set, uint32_t fact);
+
+/*
+ * Numbers of marks in front of the edges of a ring of a polygon (RB_EDGE2). A mark is a part of zero
+ * length at the first point of the ring; edges have positive length. A ring without an edge has
+ * further marks, so any row with more marks in succession than those of a shell has such a ring.
+ */
+#define RB_MARKS_OF_HOLE 1
+#define RB_MARKS_OF_SHELL 2
+#define RB_MARKS_OF_POINT 3
 
 /* Makes the parts of a builder from `from` to the last one a single face. */
 extern rb_status rb_builder_one_face(rb_builder *b, uint32_t from, rb_error *error);

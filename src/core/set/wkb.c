@@ -355,6 +355,61 @@ append_segments2(reader *r, uint32_t type, uint32_t nrings, point_list points)
 }
 
 /*
+ * Adds the edges of a ring of a polygon, without Z, behind marks (plane.h). Points that repeat the
+ * one before them are skipped.
+ */
+static rb_geometry_fault
+append_ring_edges(reader *r, uint32_t type, uint32_t nrings, point_list ring)
+{
+	rb_builder *b = r->b;
+	const uint32_t marks = r->ring == 0 ? RB_MARKS_OF_SHELL : RB_MARKS_OF_HOLE;
+	uint32_t n = 0;
+	double first[2], last[2], x[2];
+	double *to;
+
+	(void) nrings;
+	if (type == RB_TYPE_CIRCULARSTRING)
+		return RB_GEOMETRY_CURVE;
+	if (type != RB_TYPE_POLYGON)
+		return RB_GEOMETRY_WRONG_TYPE;
+	if (rb_builder_reserve(b, (size_t) ring.npoints + RB_MARKS_OF_SHELL + RB_MARKS_OF_POINT,
+						   r->error) != RB_OK)
+		return RB_GEOMETRY_NO_MEMORY;
+	to = b->coords + (size_t) b->nparts * 4;
+	decode_ring_point(r, &ring, 0, 2, first);
+	if (!rb_all_finite(first, 2))
+		return RB_GEOMETRY_NOT_FINITE;
+	for (; n < marks; n++)
+	{
+		memcpy(to + 4 * n, first, sizeof first);
+		memcpy(to + 4 * n + 2, first, sizeof first);
+	}
+	memcpy(last, first, sizeof last);
+	for (uint32_t i = 1; i < ring.npoints; i++)
+	{
+		if (i % RB_CHECK_INTERVAL_POINTS == 0 && is_decoding_stopped(r, RB_CHECK_INTERVAL_POINTS))
+			return RB_GEOMETRY_STOPPED;
+		decode_ring_point(r, &ring, i, 2, x);
+		if (!rb_all_finite(x, 2))
+			return RB_GEOMETRY_NOT_FINITE;
+		if (x[0] == last[0] && x[1] == last[1])
+			continue;
+		memcpy(to + 4 * (size_t) n, last, sizeof last);
+		memcpy(to + 4 * (size_t) n + 2, x, sizeof x);
+		memcpy(last, x, sizeof last);
+		n++;
+	}
+	if (first[0] != last[0] || first[1] != last[1])
+		return RB_GEOMETRY_NOT_CLOSED;
+	/* Further marks state that the ring has no edge. */
+	if (n == marks)
+		for (; n < marks + RB_MARKS_OF_POINT; n++)
+			memcpy(to + 4 * (size_t) n, to, 4 * sizeof *to);
+	b->nparts += n;
+	return RB_GEOMETRY_OK;
+}
+
+/*
  * Extends the bounding box of the geometry by the points of a line. The box is a single part, which
  * the first line creates.
  */
@@ -447,6 +502,7 @@ static const leaf_reader appenders[RB_KINDS] = {
 	[RB_TRIANGLE3] = append_face_ring, [RB_SEGMENT3] = append_segments3,
 	[RB_SEGMENT2] = append_segments2,  [RB_BOX3] = append_line_to_box3,
 	[RB_BOX2] = append_line_to_box2,   [RB_POINT3] = append_point3,
+	[RB_EDGE2] = append_ring_edges,
 };
 
 /* ---- the tree ---- */

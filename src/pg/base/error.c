@@ -45,6 +45,23 @@ raise_invalid_solid_of_side(const char *function, const rb_error *error)
 	pg_unreachable();
 }
 
+/* Raises the ERROR that a row of a side is not a valid polygon, with its id and the reason. */
+pg_noreturn static void
+raise_invalid_polygon_of_side(const char *function, const rb_error *error)
+{
+	const char *name = error->limit == RB_SOLID_OF_RED    ? "red"
+					   : error->limit == RB_SOLID_OF_BLUE ? "blue"
+														  : "polygons";
+
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("%s: id %lld of %s is not a valid polygon", function,
+						   (long long) error->need, name),
+					errdetail("%s", error->text),
+					errhint("Use ST_MakeValid(geom) to repair it, or on_bad => 'skip' to skip "
+							"invalid polygons.")));
+	pg_unreachable();
+}
+
 void
 rb_raise_of(const char *function, const char *what, rb_status status, const rb_error *error)
 {
@@ -134,6 +151,9 @@ rb_raise_of(const char *function, const char *what, rb_status status, const rb_e
 			break;
 		case RB_BAD_SOLID:
 			raise_invalid_solid_of_side(function, error);
+			break;
+		case RB_BAD_POLYGON:
+			raise_invalid_polygon_of_side(function, error);
 			break;
 		case RB_BAD_FILE:
 			ereport(ERROR, (errcode(ERRCODE_IO_ERROR), errmsg("%s: %s", function, text)));

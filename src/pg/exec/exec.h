@@ -29,6 +29,7 @@ typedef enum rb_result
 	RB_RESULT_MEASURES,  /* id, volume, area, cx, cy, cz, lx, ly, lz, hx, hy, hz */
 	RB_RESULT_OVERLAPS,  /* red_id, blue_id, volume, cx, cy, cz, contact_area */
 	RB_RESULT_CUBOIDS,   /* box_id, solid_id, volume, fraction */
+	RB_RESULT_AREAS,     /* red_id, blue_id, area */
 	RB_RESULT_COUNT,     /* Number of pairs, not a set */
 	RB_RESULT_COUNTS,    /* red_id, its number of pairs; only in a plan, like the next two */
 	RB_RESULT_HITS,      /* red_id */
@@ -90,6 +91,13 @@ rb_join_has_solids(const rb_join *join)
 	return join->predicate == RB_RAY_PARITY || join->predicate == RB_INSIDE ||
 		   join->predicate == RB_CUBOID || rb_join_relates_solids(join) ||
 		   rb_join_is_of_each_solid(join);
+}
+
+/* Returns true if each row of its last side is a polygon of the plane. */
+static inline bool
+rb_join_has_polygons(const rb_join *join)
+{
+	return join->predicate == RB_AREA;
 }
 
 /*

@@ -14,6 +14,7 @@
  */
 #include "pg/exec/exec.h"
 
+#include "core/plane/plane.h"
 #include "core/solid/solid.h"
 
 #include "access/htup_details.h"
@@ -477,8 +478,12 @@ add_reasons_of_side(rb_reasons *r, const rb_join_run *run, int side)
 	/* Statistics count the faults of solids that are neither red nor blue as those of blue. */
 	const int counted = side + 2 - rb_join_sides(run->join);
 
-	for (int fault = 0; fault < RB_SOLID_FAULTS; fault++)
-		rb_reasons_add(r, rb_solid_fault_name((rb_solid_fault) fault),
+	const bool polygons = rb_join_has_polygons(run->join);
+
+	for (int fault = 0; fault < RB_FAULTS; fault++)
+		rb_reasons_add(r,
+					   polygons ? rb_polygon_fault_name((rb_polygon_fault) fault)
+								: rb_solid_fault_name((rb_solid_fault) fault),
 					   run->ctx.stats.bad_because[counted][fault]);
 	for (uint32 i = 0; i < s->nrefused; i++)
 		rb_reasons_add(r, rb_refusal_name(s->refused[i].fault), 1);
@@ -522,29 +527,37 @@ rb_run_report_skipped(rb_join_run *run)
 	for (int i = 0; i < sides; i++)
 	{
 		const uint64 before = all.sum;
-		const uint64 solids = (run->side[i].set == NULL ? 0 : run->side[i].set->nrows) +
-							  (uint64) run->side[i].nrefused;
+		const bool polygons = run->call.source[i].kind == RB_EDGE2;
+		const uint64 rows = (run->side[i].set == NULL ? 0 : run->side[i].set->nrows) +
+							(uint64) run->side[i].nrefused;
 
-		if (!run->call.source[i].solid)
+		if (!run->call.source[i].solid && !polygons)
 			continue;
 		add_reasons_of_side(&all, run, i);
 		if (all.sum == before)
 			continue;
 		appendStringInfo(&text, "%s" UINT64_FORMAT " of " UINT64_FORMAT " %s",
-						 text.len > 0 ? ", " : "", all.sum - before, solids,
-						 solids == 1 ? "solid" : "solids");
-		if (rb_join_relates_solids(run->join) && sides == 2)
+						 text.len > 0 ? ", " : "", all.sum - before, rows,
+						 polygons    ? (rows == 1 ? "polygon" : "polygons")
+						 : rows == 1 ? "solid"
+									 : "solids");
+		if ((rb_join_relates_solids(run->join) || polygons) && sides == 2)
 			appendStringInfo(&text, " of %s", run->call.source[i].side);
-		if (call == NULL)
+		if (call == NULL && !polygons)
 			call = text_of_check_call(&run->call.source[i]);
 	}
 	if (all.sum > 0)
-		ereport(NOTICE,
-				(errmsg("%s: skipped %s", run->join->function, text.data),
-				 errdetail("%s.", rb_reasons_text(&all)),
-				 errhint("Run SELECT * FROM %s WHERE NOT valid; to list them with their faults.  "
-						 "Run SET redblue.skip_notice = off; to disable this notice.",
-						 call)));
+		ereport(
+			NOTICE,
+			(errmsg("%s: skipped %s", run->join->function, text.data),
+			 errdetail("%s.", rb_reasons_text(&all)),
+			 call == NULL
+				 ? errhint("Use ST_IsValidReason(geom) to list them with their faults, and "
+						   "ST_MakeValid(geom) to repair them.  Run SET redblue.skip_notice = "
+						   "off; to disable this notice.")
+				 : errhint("Run SELECT * FROM %s WHERE NOT valid; to list them with their faults.  "
+						   "Run SET redblue.skip_notice = off; to disable this notice.",
+						   call)));
 }
 
 /* ---- redblue_version, redblue_info ---- */

@@ -21,11 +21,8 @@ static const struct
 {
 	const char *name;
 	rb_kind kind;
-} kinds[] = {{"triangles", RB_TRIANGLE3},
-			 {"segments", RB_SEGMENT3},
-			 {"segments2d", RB_SEGMENT2},
-			 {"boxes", RB_BOX3},
-			 {"points", RB_POINT3}};
+} kinds[] = {{"triangles", RB_TRIANGLE3}, {"segments", RB_SEGMENT3}, {"segments2d", RB_SEGMENT2},
+			 {"boxes", RB_BOX3},          {"polygons", RB_EDGE2},    {"points", RB_POINT3}};
 
 /* Returns the name of a kind of cached sides, such as "triangles". */
 static const char *
@@ -50,9 +47,11 @@ read_kind_to_cache(const rb_arguments *a)
 	for (size_t k = 0; k < lengthof(kinds); k++)
 		if (strcmp(kinds[k].name, name) == 0)
 			return kinds[k].kind;
-	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					errmsg("redblue_cache: invalid value for argument \"kind\": \"%s\"", name),
-					errhint("Available values: triangles, segments, segments2d, boxes, points.")));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		 errmsg("redblue_cache: invalid value for argument \"kind\": \"%s\"", name),
+		 errhint("Available values: triangles, segments, segments2d, boxes, polygons, points.")));
 }
 
 /* Returns a hint that says what to cache instead of a relation that is not a plain table. */

@@ -41,6 +41,8 @@ list_join_arguments(const rb_join *join)
 			return rb_join_sides(join) == 1
 					   ? "* *_id *_geom solid face_tolerance on_bad contact min_volume tile_low tile_high"
 					   : "* *_id *_geom *_solid face_tolerance on_bad contact min_volume tile_low tile_high";
+		case RB_AREA:
+			return "* *_id *_geom on_bad tile_low tile_high";
 		case RB_VALIDITY:
 			return "* *_id *_geom solid face_tolerance";
 		case RB_MEASURES:
@@ -189,6 +191,13 @@ read_frame_argument(const rb_join *join, const rb_arguments *a, rb_call_args *ca
 						 "the query.")));
 }
 
+/* Returns true if a side has polygons, whose rows cannot be grouped into objects. */
+static bool
+has_side_polygons(const rb_source *s)
+{
+	return s->kind == RB_EDGE2;
+}
+
 /*
  * Returns true if only the last side, or the only one, has solids. Another side then has no object
  * column.
@@ -204,7 +213,8 @@ static void
 read_column_arguments(const rb_join *join, const rb_arguments *a, rb_source *s)
 {
 	const char *object =
-		is_one_solid(join)
+		has_side_polygons(s) ? ""
+		: is_one_solid(join)
 			? (s->solid ? "solid" : "")
 			: psprintf("%s_%s", s->side, rb_join_has_solids(join) ? "solid" : "object");
 
@@ -235,9 +245,10 @@ read_side_arguments(const rb_join *join, const rb_arguments *a, double tolerance
 	s->query = join->query;
 	s->face_tolerance = tolerance;
 	s->solid = rb_join_has_solids(join) && (!is_one_solid(join) || side == rb_join_sides(join) - 1);
-	s->only_rows = is_one_solid(join) && !s->solid;
+	s->only_rows = (is_one_solid(join) && !s->solid) || has_side_polygons(s);
 	s->count_faces = join->predicate == RB_VALIDITY;
-	s->leave_out = s->solid && (call->skip_bad || join->predicate == RB_VALIDITY);
+	s->leave_out = (s->solid && (call->skip_bad || join->predicate == RB_VALIDITY)) ||
+				   (has_side_polygons(s) && call->skip_bad);
 	s->blocks = join->predicate == RB_CUBOID && side == 0;
 	s->tile = call->tile;
 	s->distance = call->distance;

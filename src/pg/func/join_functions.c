@@ -328,6 +328,9 @@ return_pair_count(FunctionCallInfo fcinfo, const rb_join *join)
 	  RB_TRIANGLE3, NULL)                                                                          \
 	X(redblue_boxes_in_solids, RB_RESULT_CUBOIDS, RB_CUBOID, RB_BOX3, "boxes", RB_TRIANGLE3,       \
 	  "solids")                                                                                    \
+	X(redblue_polygon_overlaps, RB_RESULT_AREAS, RB_AREA, RB_EDGE2, "red", RB_EDGE2, "blue")       \
+	X(redblue_polygon_self_overlaps, RB_RESULT_AREAS, RB_AREA, RB_EDGE2, "polygons", RB_EDGE2,     \
+	  NULL)                                                                                        \
 	X(redblue_solid_check, RB_RESULT_SOLIDS, RB_VALIDITY, RB_TRIANGLE3, "solids", RB_TRIANGLE3,    \
 	  NULL)                                                                                        \
 	X(redblue_solid_measures, RB_RESULT_MEASURES, RB_MEASURES, RB_TRIANGLE3, "solids",             \

@@ -616,6 +616,13 @@ is_table_readable_in_planning(Relation rel)
 		   may_read_pages_in_planning(rel);
 }
 
+/* Returns the kind of the parts of a sample: edges of polygons without marks are segments. */
+static rb_kind
+kind_of_sample(rb_kind kind)
+{
+	return kind == RB_EDGE2 ? RB_SEGMENT2 : kind;
+}
+
 /* Samples the table of a side. Returns false if it cannot be read. */
 static bool
 sample_side_table(const rb_join *join, int i, rb_memory *memory, int samples, expected_side *side)
@@ -624,7 +631,7 @@ sample_side_table(const rb_join *join, int i, rb_memory *memory, int samples, ex
 	bool sampled = rel != NULL && is_table_readable_in_planning(rel);
 
 	for (int k = 0; k < samples && sampled; k++)
-		sampled = sample_table_for_estimate(rel, join->kind[i], side->geom_name,
+		sampled = sample_table_for_estimate(rel, kind_of_sample(join->kind[i]), side->geom_name,
 											(uint32) (1 + i + 1000 * k), memory, &side->sample[k]);
 	if (rel != NULL)
 		relation_close(rel, AccessShareLock);
@@ -654,8 +661,9 @@ static bool
 estimate_table_pairs(const rb_join *join, double distance, rb_memory *memory,
 					 const table_sample *red, const table_sample *blue, bool self, double *pairs)
 {
-	/* Objects inside a solid usually meet its boundary somewhere. */
-	const bool solids = join->predicate == RB_INSIDE || rb_join_relates_solids(join);
+	/* Objects inside a solid or polygon usually meet its boundary somewhere. */
+	const bool solids =
+		join->predicate == RB_INSIDE || rb_join_relates_solids(join) || rb_join_has_polygons(join);
 	rb_samples what = {{red->set, blue->set},
 					   {red->rows, blue->rows},
 					   self,

@@ -37,6 +37,7 @@ static const char *const accepted[RB_KINDS] = {
 	[RB_BOX3] = "any type without curves",
 	[RB_BOX2] = "any type without curves",
 	[RB_POINT3] = "Point with Z",
+	[RB_EDGE2] = "Polygon, MultiPolygon, or GeometryCollection of these",
 };
 
 /* Returns a corner in the format of ST_AsText. */
@@ -224,7 +225,9 @@ raise_decoding_fault(const rb_decoder *d, const rb_builder *b, rb_geometry_fault
 		.what = "comparison",
 		.where = d->row == NULL ? d->where : psprintf("%s, %s", d->where, d->row),
 		.value = "geom",
-		.kind = b->kind == RB_POINT3 || b->kind == RB_SEGMENT3 ? b->kind : RB_TRIANGLE3,
+		.kind = b->kind == RB_POINT3 || b->kind == RB_SEGMENT3 || b->kind == RB_EDGE2
+					? b->kind
+					: RB_TRIANGLE3,
 		.many_points = b->many_points,
 		.more_hint = "",
 		.face_tolerance = b->face_tolerance,

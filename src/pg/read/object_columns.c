@@ -380,7 +380,7 @@ suggest_renaming_coordinates(TupleDesc desc, const rb_source *source)
 {
 	const rb_kind kinds[] = {source->kind, source->kind == RB_BOX3 ? RB_BOX2 : source->kind};
 
-	if (source->kind == RB_POINT3)
+	if (source->kind == RB_POINT3 || source->kind == RB_EDGE2)
 		return NULL;
 	for (size_t i = 0; i < lengthof(kinds) * lengthof(other_names); i++)
 	{
@@ -482,6 +482,8 @@ describe_accepted_inputs(const rb_source *source, TupleDesc desc)
 			list_coordinate_names(RB_SEGMENT3), list_coordinate_names(RB_SEGMENT2),
 			psprintf("%s, or %s", list_coordinate_names(RB_BOX3), list_coordinate_names(RB_BOX2)),
 			list_coordinate_names(RB_POINT3));
+	if (source->kind == RB_EDGE2)
+		return pstrdup("The table needs a column of type geometry.");
 	return psprintf("The table needs a column of type %s, or the columns %s.",
 					names_of_geometry_types(source->kind), list_accepted_coordinates(source));
 }
@@ -655,6 +657,13 @@ find_coordinate_names(rb_columns *columns, TupleDesc desc, const rb_source *sour
 	int found = 0;
 
 	*missing = NULL;
+	columns->kind = kind;
+	/* Polygons are read from geometries only. */
+	if (rb_coordinate_name(kind, 0) == NULL)
+	{
+		*missing = "geom";
+		return 0;
+	}
 	for (int i = 0; i < rb_kind_width(kind); i++)
 	{
 		columns->coord[i] = rb_column_find(desc, rb_coordinate_name(kind, i), source);
@@ -663,7 +672,6 @@ find_coordinate_names(rb_columns *columns, TupleDesc desc, const rb_source *sour
 		else if (*missing == NULL)
 			*missing = rb_coordinate_name(kind, i);
 	}
-	columns->kind = kind;
 	return found;
 }
 
@@ -801,8 +809,10 @@ rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source)
 			if (columns->geom.attno == 0)
 				ereport(ERROR,
 						(errcode(ERRCODE_UNDEFINED_COLUMN),
-						 errmsg("%s: %s has neither a geometry column nor coordinate columns",
-								function, side),
+						 source->kind == RB_EDGE2
+							 ? errmsg("%s: %s has no geometry column", function, side)
+							 : errmsg("%s: %s has neither a geometry column nor coordinate columns",
+									  function, side),
 						 errdetail("The columns are: %s.", rb_list_columns(desc)),
 						 hint_geometry_column(desc, source, 0,
 											  describe_accepted_inputs(source, desc))));

@@ -15,6 +15,8 @@
 #include "pg/func/func.h"
 #include "pg/scalar/scalar.h"
 
+#include "core/plane/plane.h"
+
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
@@ -394,6 +396,64 @@ redblue_geometry_overlap_volume(PG_FUNCTION_ARGS)
 	if (status != RB_OK)
 		raise_pairwise_failure(q.pairwise, status);
 	PG_RETURN_FLOAT8(q.overlap.volume);
+}
+
+typedef struct area_call
+{
+	rb_pairwise *pairwise;
+	double area;
+} area_call;
+
+/* Measures the common area on the helper thread. */
+static rb_status
+measure_area_by_helper(void *arg)
+{
+	area_call *q = arg;
+	rb_pairwise *p = q->pairwise;
+
+	return rb_area_measure(&p->ctx, rb_pairwise_operand(p, 0)->set, rb_pairwise_operand(p, 1)->set,
+						   &q->area);
+}
+
+/* Returns true if the stored boxes share no point in the plane. */
+static bool
+are_stored_rectangles_disjoint(const rb_geometry_header *a, const rb_geometry_header *b)
+{
+	if (!a->has_box || !b->has_box)
+		return false;
+	return a->low[0] > b->high[0] || b->low[0] > a->high[0] || a->low[1] > b->high[1] ||
+		   b->low[1] > a->high[1];
+}
+
+PG_FUNCTION_INFO_V1(redblue_geometry_overlap_area);
+
+Datum
+redblue_geometry_overlap_area(PG_FUNCTION_ARGS)
+{
+	area_call q = {.pairwise = rb_pairwise_begin(fcinfo, "redblue_overlap_area")};
+	const rb_operand *red = rb_pairwise_operand(q.pairwise, 0);
+	const rb_operand *blue = rb_pairwise_operand(q.pairwise, 1);
+	const rb_error *error = &q.pairwise->ctx.error;
+	rb_status status;
+
+	/* Only a nonempty geometry has a box. */
+	if (are_stored_rectangles_disjoint(&red->header, &blue->header))
+		PG_RETURN_FLOAT8(0);
+	rb_pairwise_read_polygon(fcinfo, q.pairwise, 0);
+	rb_pairwise_read_polygon(fcinfo, q.pairwise, 1);
+	if (red->set == NULL || blue->set == NULL)
+		PG_RETURN_NULL();
+	status = rb_pairwise_work(q.pairwise, (uint64) red->set->nparts + blue->set->nparts,
+							  measure_area_by_helper, &q);
+	if (status == RB_BAD_POLYGON)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: the %s geometry is not a valid polygon", "redblue_overlap_area",
+						error->limit == RB_SOLID_OF_RED ? "first" : "second"),
+				 errdetail("%s", error->text), errhint("Use ST_MakeValid(geom) to repair it.")));
+	if (status != RB_OK)
+		raise_pairwise_failure(q.pairwise, status);
+	PG_RETURN_FLOAT8(q.area);
 }
 
 /* ---- position ---- */

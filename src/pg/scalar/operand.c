@@ -358,6 +358,17 @@ rb_pairwise_read_placed(FunctionCallInfo fcinfo, rb_pairwise *p, int side, bool 
 	store_parts_as_set(p, side);
 }
 
+void
+rb_pairwise_read_polygon(FunctionCallInfo fcinfo, rb_pairwise *p, int side)
+{
+	rb_geometry_info info;
+
+	if (rb_pairwise_operand(p, side)->known)
+		return;
+	read_parts_of_operand(fcinfo, p, side, RB_EDGE2, false, false, &info);
+	store_parts_as_set(p, side);
+}
+
 /* Returns true if the stored boxes are farther apart than `reach`. */
 static bool
 are_operand_boxes_apart(const rb_geometry_header *a, const rb_geometry_header *b, double reach)

@@ -110,6 +110,9 @@ extern rb_pairwise *rb_pairwise_begin(FunctionCallInfo fcinfo, const char *funct
 extern void rb_pairwise_read_placed(FunctionCallInfo fcinfo, rb_pairwise *pairwise, int side,
 									bool any_kind);
 
+/* Reads a polygon of the plane. */
+extern void rb_pairwise_read_polygon(FunctionCallInfo fcinfo, rb_pairwise *p, int side);
+
 /* Runs work on this number of parts in pairwise->ctx (rb_helper_try). */
 extern rb_status rb_pairwise_work(rb_pairwise *pairwise, uint64 parts, rb_status (*work)(void *),
 								  void *arg);

@@ -1,0 +1,37 @@
+/*
+ * fractions.h
+ *	  Rounds a sum of fractions to the nearest double, exactly.
+ */
+#ifndef RB_EXACT_FRACTIONS_H
+#define RB_EXACT_FRACTIONS_H
+
+#include "core/base/base.h"
+#include "core/exact/bignum.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+/* Fractions over denominators that are not 0 */
+typedef struct rb_fractions
+{
+	size_t n;
+	/* Computes fraction i. Both numbers have at most RB_FRACTION_WORDS words. */
+	void (*get)(const void *arg, size_t i, rb_number *numerator, rb_number *denominator);
+	const void *arg;
+} rb_fractions;
+
+/* Maximum length of a numerator or denominator: a polynomial of degree 4 in differences */
+#define RB_FRACTION_WORDS RB_NUMBER_DEGREE(4, 64)
+
+/*
+ * Finds the double nearest to a sum >= 0; ties go to even. It is infinite if the sum is too large.
+ */
+extern rb_status rb_fractions_round(rb_context *ctx, const rb_fractions *f, double *nearest);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_EXACT_FRACTIONS_H */

@@ -1,0 +1,482 @@
+/*
+ * edge_contacts.c
+ *	  Finds the pairs of rows whose boxes overlap, and the edges of each pair that share a point; signs in
+ *	  the moved position; edges that enter the interior of a polygon in the stored position.
+ *
+ * The blue polygons are moved by (e, e^2) with an infinitesimal e, so that no vertex is on an edge, and no
+ * edges overlap. A sign that is 0 becomes that of the first of e, e^2 whose coefficient is not 0:
+ *
+ *		blue edge h, red point		(h_y, -h_x)
+ *		red edge e, blue point		(-e_y, e_x)
+ *		x, y of points				blue ones are larger
+ *
+ * Edges that meet in the moved position share a point in the stored one, where a join finds them.
+ *
+ * Where the position of an edge relative to a polygon matters in the stored position, it is found at the
+ * common points of their boundaries: the edge enters the interior if the first edge of the polygon to the
+ * left of its direction comes in at the point.
+ */
+#include "core/base/sort.h"
+#include "core/plane/plane.h"
+
+#include <math.h>
+
+#define RB_NO_EDGE UINT32_MAX
+#define BATCH RB_SIZE(512, 3) /* Number of pairs processed at a time */
+#define CHECK_INTERVAL 1024   /* Number of small steps between checks for cancellation */
+
+/* ---- signs in the moved position ---- */
+
+/* Returns the sign of a difference. */
+static int
+sign_of_difference(double a, double b)
+{
+	return (a > b) - (a < b);
+}
+
+int
+rb_side_of_moved_edge(rb_exact_env *env, const double *x, const double *y, const double *p,
+					  int moved)
+{
+	const int side = rb_orient2d_points(env, x, y, p);
+
+	if (side != 0)
+		return side;
+	return y[1] != x[1] ? moved * sign_of_difference(x[1], y[1])
+						: moved * sign_of_difference(y[0], x[0]);
+}
+
+bool
+rb_is_vertex_inside(rb_exact_env *env, const rb_rings *r, uint32_t row, const double *p, int moved)
+{
+	const double *box = r->row_box + 6 * (size_t) row;
+	const uint32_t *edges;
+	uint32_t n;
+	bool inside = false;
+
+	if (p[0] < box[0] || p[0] > box[3] || p[1] < box[1] || p[1] > box[4])
+		return false;
+	n = rb_edges_at(r, row, p[1], &edges);
+	for (uint32_t i = 0; i < n; i++)
+	{
+		const double *e = rb_edge(r, edges[i]);
+		const bool low = e[1] < p[1] || (e[1] == p[1] && moved > 0);
+		const bool high = e[3] < p[1] || (e[3] == p[1] && moved > 0);
+
+		if (low == high || rb_max(e[0], e[2]) < p[0])
+			continue;
+		if (rb_min(e[0], e[2]) > p[0])
+			inside = !inside;
+		else
+			inside ^= rb_side_of_moved_edge(env, low ? e : e + 2, low ? e + 2 : e, p, moved) > 0;
+	}
+	return inside;
+}
+
+/* ---- contacts in the stored position ---- */
+
+/* Returns true if p is on the closed edge e. */
+static bool
+is_on_edge(rb_exact_env *env, const double *e, const double *p)
+{
+	return p[0] >= rb_min(e[0], e[2]) && p[0] <= rb_max(e[0], e[2]) && p[1] >= rb_min(e[1], e[3]) &&
+		   p[1] <= rb_max(e[1], e[3]) && rb_orient2d_points(env, e, e + 2, p) == 0;
+}
+
+/* Returns true if x is in the direction from p to d, which is parallel to that from p to x. */
+static bool
+is_same_direction(const double *p, const double *d, const double *x)
+{
+	return d[0] != p[0] ? (d[0] > p[0]) == (x[0] > p[0]) : (d[1] > p[1]) == (x[1] > p[1]);
+}
+
+/* The direction from p that comes first when turning to the left from the direction to d */
+typedef struct first_direction
+{
+	const double *p;
+	const double *d;
+	const double *to; /* NULL if there is none yet */
+	bool along;       /* True if the edge goes away from p */
+	bool parallel;    /* True if some edge lies in the direction of d */
+} first_direction;
+
+/* Includes the direction to x. */
+static void
+include_direction(rb_exact_env *env, first_direction *f, const double *x, bool along)
+{
+	const int turn = rb_orient2d_points(env, f->p, f->d, x);
+
+	if (turn == 0 && is_same_direction(f->p, f->d, x))
+		f->parallel = true;
+	else if (f->to != NULL)
+	{
+		const int best = rb_orient2d_points(env, f->p, f->d, f->to);
+
+		if (turn < best || (turn == best && rb_orient2d_points(env, f->p, x, f->to) <= 0))
+			return;
+	}
+	f->to = x;
+	f->along = along;
+}
+
+/*
+ * Returns true if an edge of one side, from its point p toward its end d, lies in the interior of the
+ * other polygon. The n edges of the other one are those at p.
+ */
+static bool
+does_edge_enter(rb_exact_env *env, const rb_rings *other, const rb_common_point *at, size_t n,
+				const double *d)
+{
+	first_direction f = {.p = at->at, .d = d};
+
+	if (d[0] == at->at[0] && d[1] == at->at[1])
+		return false;
+	for (size_t i = 0; i < n; i++)
+	{
+		const double *u, *v;
+
+		rb_directed_edge(other, at[i].other, &u, &v);
+		if (u[0] != at->at[0] || u[1] != at->at[1])
+			include_direction(env, &f, u, false);
+		if (v[0] != at->at[0] || v[1] != at->at[1])
+			include_direction(env, &f, v, true);
+	}
+	return !f.parallel && f.to != NULL && !f.along;
+}
+
+/* Orders points by coordinates, then by the edge of the other side. */
+static int
+by_common_point(const void *a, const void *b, const void *arg)
+{
+	const rb_common_point *x = a, *y = b;
+
+	(void) arg;
+	for (int k = 0; k < 2; k++)
+		if (x->at[k] != y->at[k])
+			return x->at[k] < y->at[k] ? -1 : 1;
+	return (x->other > y->other) - (x->other < y->other);
+}
+
+/* Lists the ends of an edge and of other ones that are common points; the n pairs are its own. */
+static rb_status
+list_common_points(const rb_plane_join *w, rb_contact_room *room, const double *e,
+				   const rb_rings *other, const rb_pair *pairs, size_t n)
+{
+	rb_vec_clear(&room->points);
+	for (size_t i = 0; i < n; i++)
+	{
+		const double *h = rb_edge(other, pairs[i].blue);
+		const bool overlaps = RB_PAYLOAD_DIMENSION(rb_pair_payload(pairs[i])) > 0;
+
+		for (int k = 0; k < 4; k++)
+		{
+			const double *p = (k < 2 ? e : h) + k % 2 * 2;
+
+			if (is_on_edge(&room->env, k < 2 ? h : e, p))
+				RB_TRY(rb_vec_append(w->ctx, &room->points,
+									 (rb_common_point){{p[0], p[1]}, pairs[i].blue, overlaps}));
+		}
+	}
+	return rb_sort(w->ctx, room->points.at, room->points.n, sizeof(rb_common_point),
+				   by_common_point, NULL);
+}
+
+/*
+ * Returns true if an edge overlaps an edge of the other side on both sides of a common point, so that
+ * it does not enter the interior there. The n edges of the other one are those that end at the point,
+ * or where this edge ends. *over is the edge that overlaps this one before the point, and then the one
+ * behind it, or RB_NO_EDGE.
+ */
+static bool
+is_point_within_overlap(const rb_common_point *at, size_t n, uint32_t *over)
+{
+	const uint32_t before = *over;
+	bool ends = false;
+
+	for (size_t i = 0; i < n; i++)
+		ends = ends || at[i].other == before;
+	if (before != RB_NO_EDGE && !ends)
+		return true;
+	*over = RB_NO_EDGE;
+	for (size_t i = 0; i < n; i++)
+		if (at[i].overlaps && at[i].other != before)
+			*over = at[i].other;
+	return false;
+}
+
+rb_status
+rb_contacts_enter(const rb_plane_join *w, rb_contact_room *room, int side, bool *enters)
+{
+	const rb_rings *mine = w->side[side], *other = w->side[!side];
+	const rb_pair *p = side == 0 ? room->contacts.at : room->turned.at;
+	const size_t n = room->contacts.n;
+
+	for (size_t i = 0; i < n && !*enters;)
+	{
+		const uint32_t edge = rb_pair_red(p[i]);
+		const double *e = rb_edge(mine, edge);
+		const size_t from = i;
+		const rb_common_point *c;
+		size_t npoints;
+		uint32_t over = RB_NO_EDGE;
+
+		if (rb_should_stop(w->ctx))
+			return RB_STOPPED;
+		while (i < n && rb_pair_red(p[i]) == edge)
+			i++;
+		RB_TRY(list_common_points(w, room, e, other, p + from, i - from));
+		c = room->points.at;
+		npoints = room->points.n;
+		for (size_t k = 0; k < npoints && !*enters;)
+		{
+			const size_t first = k;
+
+			while (k < npoints && c[k].at[0] == c[first].at[0] && c[k].at[1] == c[first].at[1])
+				k++;
+			if (is_point_within_overlap(c + first, k - first, &over))
+				continue;
+			*enters = does_edge_enter(&room->env, other, c + first, k - first, e) ||
+					  does_edge_enter(&room->env, other, c + first, k - first, e + 2);
+		}
+	}
+	return RB_OK;
+}
+
+/* ---- a pair of rows ---- */
+
+/* Orders pairs of edges by the first, then by the second edge. */
+static int
+by_both_edges(const void *a, const void *b, const void *arg)
+{
+	const rb_pair *x = a, *y = b;
+	const uint32_t i = rb_pair_red(*x), j = rb_pair_red(*y);
+
+	(void) arg;
+	if (i != j)
+		return i < j ? -1 : 1;
+	return (x->blue > y->blue) - (x->blue < y->blue);
+}
+
+rb_status
+rb_contacts_order(const rb_plane_join *w, rb_contact_room *room, size_t g)
+{
+	rb_vec_clear(&room->contacts);
+	rb_vec_clear(&room->turned);
+	for (size_t i = w->group[g]; i < w->group[g + 1]; i++)
+	{
+		const rb_pair p = w->notes.at[i];
+		const uint32_t red = rb_pair_red(p);
+
+		/* Marks stand for rows; a line has none. */
+		if (rb_is_mark(rb_edge(w->side[1], p.blue)))
+			continue;
+		RB_TRY(rb_vec_append(w->ctx, &room->contacts, p));
+		RB_TRY(rb_vec_append(w->ctx, &room->turned,
+							 (rb_pair){p.blue | rb_pair_payload(p) << RB_PAYLOAD_SHIFT, red}));
+	}
+	RB_TRY(
+		rb_sort(w->ctx, room->contacts.at, room->contacts.n, sizeof(rb_pair), by_both_edges, NULL));
+	return rb_sort(w->ctx, room->turned.at, room->turned.n, sizeof(rb_pair), by_both_edges, NULL);
+}
+
+rb_pair
+rb_plane_join_rows(const rb_plane_join *w, size_t g)
+{
+	const rb_pair p = w->notes.at[w->group[g]];
+
+	return (rb_pair){rb_row_of_edge(w->side[0], rb_pair_red(p)),
+					 rb_row_of_edge(w->side[1], p.blue)};
+}
+
+/* ---- all pairs ---- */
+
+/* Returns true if a row is to be skipped. */
+static bool
+is_row_skipped(const rb_plane_join *w, int side, uint32_t row)
+{
+	return w->skipped[side] != NULL && rb_is_marked(w->skipped[side], row);
+}
+
+/* Collects pairs of edges of valid rows. */
+static rb_status
+collect_contacts_of_edges(void *user, const rb_pair *pairs, size_t n)
+{
+	rb_plane_join *w = user;
+	rb_pair some[BATCH];
+	size_t nsome = 0;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		const uint32_t red = rb_pair_red(pairs[i]), blue = pairs[i].blue;
+
+		if (rb_is_mark(rb_edge(w->side[0], red)) || rb_is_mark(rb_edge(w->side[1], blue)) ||
+			is_row_skipped(w, 0, rb_row_of_edge(w->side[0], red)) ||
+			is_row_skipped(w, 1, rb_row_of_edge(w->side[1], blue)))
+			continue;
+		some[nsome++] = pairs[i];
+		if (nsome == BATCH)
+		{
+			RB_TRY(rb_notes_add(&w->notes, some, nsome));
+			nsome = 0;
+		}
+	}
+	RB_TRY(rb_notes_add(&w->notes, some, nsome));
+	return rb_should_stop(w->ctx) ? RB_STOPPED : RB_OK;
+}
+
+/* Collects pairs of valid rows, as their first marks. */
+static rb_status
+collect_rows_with_boxes(void *user, const rb_pair *pairs, size_t n)
+{
+	rb_plane_join *w = user;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		const uint32_t red = rb_pair_red(pairs[i]), blue = pairs[i].blue;
+		const rb_pair marks = {w->side[0]->row_start[red], w->side[1]->row_start[blue]};
+
+		if (!is_row_skipped(w, 0, red) && !is_row_skipped(w, 1, blue))
+			RB_TRY(rb_notes_add(&w->notes, &marks, 1));
+	}
+	return rb_should_stop(w->ctx) ? RB_STOPPED : RB_OK;
+}
+
+/* Joins the edges of both sides. */
+static rb_status
+join_edges_of_sides(rb_plane_join *w)
+{
+	rb_set edges[2] = {*w->job->red, *rb_job_blue(w->job)};
+	const rb_job job = {
+		.red = &edges[0], .blue = w->job->blue != NULL ? &edges[1] : NULL, .predicate = RB_CONTACT};
+	const rb_sink sink = {.put = collect_contacts_of_edges, .user = w};
+
+	for (int side = 0; side < 2; side++)
+	{
+		edges[side].kind = RB_SEGMENT2;
+		edges[side].number = 0;
+		edges[side].view = NULL;
+		edges[side].owner = NULL;
+	}
+	return rb_join_step(w->ctx, w->backend, &job, &sink, RB_EDGES_PER_THREAD);
+}
+
+/* Joins the boxes of the rows of both sides. */
+static rb_status
+join_boxes_of_rows(rb_plane_join *w)
+{
+	rb_set boxes[2] = {{.kind = RB_BOX2}, {.kind = RB_BOX2}};
+	const rb_job job = {
+		.red = &boxes[0], .blue = w->job->blue != NULL ? &boxes[1] : NULL, .predicate = RB_MEET};
+	const rb_sink sink = {.put = collect_rows_with_boxes, .user = w};
+	double *coords[2] = {NULL, NULL};
+	RB_FREE_AT_END(w->ctx->memory, &coords[0], &coords[1]);
+
+	for (int side = 0; side < (w->job->blue != NULL ? 2 : 1); side++)
+	{
+		const rb_rings *r = w->side[side];
+		const uint32_t rows = r->set->nrows;
+
+		RB_TRY(RB_ALLOCATE(w->ctx, coords[side], 4 * (size_t) rows + 1));
+		for (size_t row = 0; row < rows; row++)
+			for (int k = 0; k < 4; k++)
+				coords[side][4 * row + k] = r->row_box[6 * row + (k < 2 ? k : k + 1)];
+		boxes[side].coords = coords[side];
+		boxes[side].nrows = boxes[side].nparts = rows;
+	}
+	return rb_join_step(w->ctx, w->backend, &job, &sink, RB_EDGES_PER_THREAD);
+}
+
+/* Groups the pairs of edges and marks by pairs of rows. */
+static rb_status
+group_edges_by_rows(rb_plane_join *w)
+{
+	RB_TRY(rb_notes_sort(&w->notes, w->side[0]->set->row_of, w->side[1]->set->row_of));
+	RB_TRY(RB_ALLOCATE(w->ctx, w->group, w->notes.n + 1));
+	for (size_t i = 0; i < w->notes.n; i++)
+	{
+		const rb_pair p = w->notes.at[i], q = w->notes.at[i > 0 ? i - 1 : 0];
+
+		if (rb_stop_due(w->ctx, i, CHECK_INTERVAL))
+			return RB_STOPPED;
+		if (i == 0 ||
+			rb_row_of_edge(w->side[0], rb_pair_red(p)) !=
+				rb_row_of_edge(w->side[0], rb_pair_red(q)) ||
+			rb_row_of_edge(w->side[1], p.blue) != rb_row_of_edge(w->side[1], q.blue))
+			w->group[w->ngroups++] = i;
+	}
+	w->group[w->ngroups] = w->notes.n;
+	return RB_OK;
+}
+
+/* Finds the rings of both sides, and checks all polygons. */
+static rb_status
+open_sides_of_join(rb_plane_join *w, rb_thread *team)
+{
+	const int sides = w->job->blue != NULL ? 2 : 1;
+
+	for (int i = 0; i < sides; i++)
+	{
+		const rb_set *set = i == 0 ? w->job->red : w->job->blue;
+		const bool lines = w->job->red->kind != RB_EDGE2;
+		const rb_solid_side of = sides == 1 || (lines && i == 1) ? RB_SOLID_OF_SOLIDS
+								 : i == 0                        ? RB_SOLID_OF_RED
+																 : RB_SOLID_OF_BLUE;
+
+		RB_TRY(rb_rings_open(w->ctx, team, set, &w->rings[i]));
+		if (set->kind == RB_EDGE2)
+			RB_TRY(rb_polygons_check(w->ctx, team, w->backend, &w->rings[i], w->job->skip_bad, of,
+									 &w->bad[i]));
+	}
+	for (int i = 0; i < 2; i++)
+	{
+		w->side[i] = &w->rings[i % sides];
+		w->skipped[i] = w->bad[i % sides];
+	}
+	return RB_OK;
+}
+
+/* Opens a thread's memory. */
+static rb_status
+open_contact_rooms(rb_plane_join *w, uint32_t threads)
+{
+	RB_TRY(RB_ALLOCATE(w->ctx, w->rooms, threads));
+	memset(w->rooms, 0, threads * sizeof *w->rooms);
+	w->nrooms = threads;
+	for (uint32_t i = 0; i < threads; i++)
+		w->rooms[i].env = (rb_exact_env){.filters = RB_FILTER_ALL, .exact = true};
+	return RB_OK;
+}
+
+rb_status
+rb_plane_join_open(rb_plane_join *w, rb_context *ctx, rb_thread *team, const rb_backend *backend,
+				   const rb_job *job)
+{
+	*w = (rb_plane_join){.ctx = ctx, .backend = backend, .job = job};
+	rb_notes_open(&w->notes, ctx);
+	RB_TRY(open_contact_rooms(w, (uint32_t) rb_team_threads(team)));
+	RB_TRY(open_sides_of_join(w, team));
+	RB_TRY(join_boxes_of_rows(w));
+	RB_TRY(join_edges_of_sides(w));
+	return group_edges_by_rows(w);
+}
+
+void
+rb_plane_join_close(rb_plane_join *w)
+{
+	rb_memory *memory = w->ctx->memory;
+
+	for (uint32_t i = 0; i < w->nrooms; i++)
+	{
+		rb_vec_free(memory, &w->rooms[i].contacts);
+		rb_vec_free(memory, &w->rooms[i].turned);
+		rb_vec_free(memory, &w->rooms[i].points);
+	}
+	RB_FREE(memory, w->rooms);
+	RB_FREE(memory, w->group);
+	for (int side = 0; side < 2; side++)
+	{
+		rb_rings_close(memory, &w->rings[side]);
+		RB_FREE(memory, w->bad[side]);
+	}
+	rb_notes_close(&w->notes);
+}

@@ -1,0 +1,266 @@
+/*
+ * plane.h
+ *	  Declares polygons of the plane, their validity, and what two of them share, grouped by the file
+ *	  that defines it.
+ *
+ *		rows of marks and edges -> rings, index of edges			polygon_rings.c
+ *		rings -> faults by the rules of OGC							polygon_validity.c
+ *		pairs of rows -> edges that share a point, signs			edge_contacts.c
+ *		edges that share a point -> terms of the common area		polygon_overlaps.c
+ *		terms -> sums -> rounded area								area_sum.c
+ *
+ * A polygon is a row of parts of kind RB_EDGE2. Each of its rings is a run of edges that begins with
+ * marks (set.h): a shell, or a hole of the shell before it. A row with several shells is a
+ * multipolygon.
+ */
+#ifndef RB_PLANE_PLANE_H
+#define RB_PLANE_PLANE_H
+
+#include "core/base/base.h"
+#include "core/base/bucket.h"
+#include "core/base/parallel.h"
+#include "core/join/join.h"
+#include "core/primitive/segment.h"
+#include "core/solid/solid.h"
+#include "core/set/set.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+/* ---- polygon_rings.c ---- */
+
+typedef struct rb_ring
+{
+	uint32_t start; /* First edge */
+	uint32_t end;   /* Part behind the last edge */
+	uint32_t shell; /* Number of the ring that is its shell; its own number if it is a shell */
+	bool reversed;  /* True if the interior of the polygon is on the right of its edges */
+	double box[4];  /* Low and high corner */
+} rb_ring;
+
+/* The rings of all rows of a set, and for each row its edges by ranges of y */
+typedef struct rb_rings
+{
+	const rb_set *set;
+	uint32_t *row_start; /* First part of each row, with one more entry at the end */
+	uint32_t *row_ring;  /* First ring of each row, with one more entry at the end */
+	double *row_box;     /* Six numbers a row: low and high corner */
+	rb_ring *ring;
+	uint32_t nrings;
+	uint32_t *ring_of; /* Ring of each part; that of a mark is not used */
+	uint32_t *slot;    /* First slot of each row, with one more entry at the end */
+	double *scale;     /* Slots per unit of y of each row */
+	uint32_t *first;   /* First listed edge of each slot, with one more entry at the end */
+	uint32_t *listed;
+} rb_rings;
+
+/* Finds the rings of a set. Call rb_rings_close even after a failure. */
+extern rb_status rb_rings_open(rb_context *ctx, rb_thread *team, const rb_set *set, rb_rings *r);
+extern void rb_rings_close(rb_memory *memory, rb_rings *r);
+
+/* Returns the ends of an edge. */
+static inline const double *
+rb_edge(const rb_rings *r, uint32_t i)
+{
+	return r->set->coords + 4 * (size_t) i;
+}
+
+/* Returns the row of a part. */
+static inline uint32_t
+rb_row_of_edge(const rb_rings *r, uint32_t i)
+{
+	return rb_row_of(r->set, i);
+}
+
+/* Returns true if a part is a mark. */
+static inline bool
+rb_is_mark(const double *e)
+{
+	return e[0] == e[2] && e[1] == e[3];
+}
+
+/* Returns the edge after or before an edge on its ring. */
+static inline uint32_t
+rb_next_edge(const rb_rings *r, uint32_t i)
+{
+	const rb_ring *ring = &r->ring[r->ring_of[i]];
+
+	return i + 1 == ring->end ? ring->start : i + 1;
+}
+
+static inline uint32_t
+rb_previous_edge(const rb_rings *r, uint32_t i)
+{
+	const rb_ring *ring = &r->ring[r->ring_of[i]];
+
+	return i == ring->start ? ring->end - 1 : i - 1;
+}
+
+/* Stores the ends of an edge so that the interior is on the left of the line from u to v. */
+static inline void
+rb_directed_edge(const rb_rings *r, uint32_t i, const double **u, const double **v)
+{
+	const double *e = rb_edge(r, i);
+	const bool reversed = r->ring[r->ring_of[i]].reversed;
+
+	*u = reversed ? e + 2 : e;
+	*v = reversed ? e : e + 2;
+}
+
+/* Returns the slot of y in a row, or the nearest one. */
+static inline uint32_t
+rb_slot_of_y(const rb_rings *r, uint32_t row, double y)
+{
+	const uint32_t slots = r->slot[row + 1] - r->slot[row];
+	const double at = (y - r->row_box[6 * (size_t) row + 1]) * r->scale[row];
+
+	return r->slot[row] + (at >= slots ? slots - 1 : at > 0 ? (uint32_t) at : 0);
+}
+
+/* Stores the edges of a row that may meet the horizontal line at y, and returns their number. */
+static inline uint32_t
+rb_edges_at(const rb_rings *r, uint32_t row, double y, const uint32_t **edges)
+{
+	const uint32_t slot = rb_slot_of_y(r, row, y);
+
+	*edges = r->listed + r->first[slot];
+	return r->first[slot + 1] - r->first[slot];
+}
+
+/* Returns the sign of (b - a) x (d - c). */
+extern int rb_cross_sign(rb_exact_env *env, const double *a, const double *b, const double *c,
+						 const double *d);
+
+/* ---- polygon_validity.c ---- */
+
+/* Returns the name of a fault, for statistics. */
+extern const char *rb_polygon_fault_name(rb_polygon_fault fault);
+
+/*
+ * Checks all rows, and marks those that are not valid polygons in a new bitmap *bad. Unless `skip`,
+ * fails with RB_BAD_POLYGON for the first one. The statistics count them as faults of that side.
+ */
+extern rb_status rb_polygons_check(rb_context *ctx, rb_thread *team, const rb_backend *backend,
+								   const rb_rings *r, bool skip, rb_solid_side of, uint32_t **bad);
+
+/* ---- edge_contacts.c ---- */
+
+/* Number of edges that justify a thread */
+#define RB_EDGES_PER_THREAD RB_SIZE(4096, 64)
+
+/* A point of an edge that is on an edge of the other side, too */
+typedef struct rb_common_point
+{
+	double at[2];
+	uint32_t other;
+	bool overlaps; /* True if the two edges share more than the point */
+} rb_common_point;
+
+/* Memory of one thread: the contacts of a pair of rows */
+typedef struct rb_contact_room
+{
+	rb_exact_env env;
+	RB_VEC(rb_pair) contacts;       /* Edges that share a point, by red, then by blue edge */
+	RB_VEC(rb_pair) turned;         /* Both edges exchanged, by the first one */
+	RB_VEC(rb_common_point) points; /* Common points of an edge */
+} rb_contact_room;
+
+/* Pairs of rows whose boxes overlap, and their edges that share a point */
+typedef struct rb_plane_join
+{
+	rb_context *ctx;
+	const rb_backend *backend;
+	const rb_job *job;
+	rb_rings rings[2];
+	const rb_rings *side[2]; /* Rings of both sides, which are the same in a self join */
+	uint32_t *bad[2];        /* Bitmaps of invalid rows */
+	const uint32_t *skipped[2];
+	/* Pairs of edges that share a point; the first parts of rows whose boxes overlap, too */
+	rb_notes notes;
+	size_t *group; /* Start of each pair of rows in `notes`, with one more entry at the end */
+	size_t ngroups;
+	rb_contact_room *rooms; /* Memory of each thread of the team */
+	uint32_t nrooms;
+} rb_plane_join;
+
+/*
+ * Checks the polygons, and finds the pairs of rows and edges. Red rows may be lines (RB_SEGMENT2). Call
+ * rb_plane_join_close even after a failure.
+ */
+extern rb_status rb_plane_join_open(rb_plane_join *w, rb_context *ctx, rb_thread *team,
+									const rb_backend *backend, const rb_job *job);
+extern void rb_plane_join_close(rb_plane_join *w);
+
+/* Returns the rows of group g. */
+extern rb_pair rb_plane_join_rows(const rb_plane_join *w, size_t g);
+
+/* Collects the contacts of group g, ordered by the edges of each side. */
+extern rb_status rb_contacts_order(const rb_plane_join *w, rb_contact_room *room, size_t g);
+
+/*
+ * Sets *enters if an edge of one side leaves a common point into the interior of the polygon of the
+ * other side, in the stored position. The contacts have been ordered, and none crosses.
+ */
+extern rb_status rb_contacts_enter(const rb_plane_join *w, rb_contact_room *room, int side,
+								   bool *enters);
+
+/*
+ * Returns the side of the line from x to y on which p lies in the moved position, 1 for the left.
+ * `moved` is 1 if p is blue, -1 if the line is.
+ */
+extern int rb_side_of_moved_edge(rb_exact_env *env, const double *x, const double *y,
+								 const double *p, int moved);
+
+/*
+ * Returns true if a vertex is in a polygon of the other side in the moved position. `moved` is 1 if the
+ * vertex is blue, -1 if the polygon is.
+ */
+extern bool rb_is_vertex_inside(rb_exact_env *env, const rb_rings *r, uint32_t row, const double *p,
+								int moved);
+
+/* ---- area_sum.c ---- */
+
+/*
+ * A point where a red edge uv and a blue edge xy cross. The interiors are on the left of both. The
+ * red edge enters the blue polygon, or leaves it.
+ */
+typedef struct rb_edge_crossing
+{
+	const double *u, *v;
+	const double *x, *y;
+	bool leaves;
+} rb_edge_crossing;
+
+/* An edge of either polygon whose end v is inside the other one */
+typedef struct rb_inner_end
+{
+	const double *u, *v;
+} rb_inner_end;
+
+/* All terms of a pair of polygons; zero-initialize */
+typedef struct rb_area_terms
+{
+	RB_VEC(rb_edge_crossing) crossings;
+	RB_VEC(rb_inner_end) ends;
+	double origin[2];
+} rb_area_terms;
+
+/* Computes the area, which is known to be positive. It is at least 2^-1074. */
+extern rb_status rb_area_sum(rb_context *ctx, const rb_area_terms *t, double *area);
+
+/* ---- polygon_overlaps.c ---- */
+
+/*
+ * Computes the common area of the only rows of two sets, 0 if their interiors do not meet. Returns
+ * RB_BAD_POLYGON if one of them is not valid.
+ */
+extern rb_status rb_area_measure(rb_context *ctx, const rb_set *red, const rb_set *blue,
+								 double *area);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_PLANE_PLANE_H */
