@@ -622,7 +622,7 @@ little_memory_and_stop(void)
 
 	pthread_mutex_init(&t.lock, NULL);
 	m = (test_model){.centered = true};
-	make_valid_solid(&s, SIZE_PLAIN);
+	solid_make(&s, SOLID_OCTAHEDRON, SIZE_PLAIN);
 	append_solid(&m, outward, &s, 0);
 	m.first = m.ntriangles;
 	m.frame = (rb_model_frame){true, {1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
