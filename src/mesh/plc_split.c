@@ -38,8 +38,12 @@
 #define RB_ROUNDS 8
 #define RB_ROUNDS_FREE 3 /* rounds in which meetings need not become fewer */
 #define RB_FLAT_ROUNDS 3 /* rounds in which flat triangles are dropped */
-/* Triangles are flat up to the distance over which points are unified in this round */
+/*
+ * Triangles are flat up to the distance over which points are unified in this round, but, unless
+ * doubles are too coarse, only up to a part of the extent that is no fault of a mesh
+ */
 #define RB_FLAT_ROUND 3
+#define RB_FLAT_EXTENT 0x1p-33
 
 /* The line between two points in which a part meets a triangle */
 typedef struct triangle_line
@@ -83,6 +87,7 @@ typedef struct splitting
 	RB_VEC(coordinates) points;
 	RB_VEC(triangle_line) lines;   /* ordered by triangle */
 	triple_vec on_edge;            /* triples: lower end of the edge, higher end, point on it */
+	triple_vec near_edge;          /* as on_edge: points near edges, found later */
 	triple_vec inside;             /* triples: triangle, 0, point inside it */
 	triple_vec cuts;               /* triples: line, 0, point that splits it */
 	triple_vec hard;               /* triples: two points, 0; edges that must become segments */
@@ -401,6 +406,27 @@ unify_distance(const splitting *s, uint32_t round)
 	return far > 0x1p-900 && far < 0x1p900 ? far : 0;
 }
 
+/* Returns the distance up to which triangles are flat; 0 if it is out of range. */
+static double
+flat_distance(const splitting *s)
+{
+	double extent = 0;
+
+	for (int k = 0; k < 3; k++)
+	{
+		double low = INFINITY, high = -INFINITY;
+
+		for (uint32_t i = 0; i < s->plc->npoints; i++)
+		{
+			low = fmin(low, s->plc->points[3 * (size_t) i + k]);
+			high = fmax(high, s->plc->points[3 * (size_t) i + k]);
+		}
+		extent = fmax(extent, high - low);
+	}
+	return fmax(unify_distance(s, 0),
+				fmin(unify_distance(s, RB_FLAT_ROUND), RB_FLAT_EXTENT * extent));
+}
+
 /* Returns the corner of a triangle that is within distance `far` of the opposite edge, or -1. */
 static int
 find_flat_corner(const splitting *s, uint32_t triangle, double far)
@@ -440,7 +466,7 @@ find_flat_corner(const splitting *s, uint32_t triangle, double far)
 static rb_status
 find_flat_triangles(splitting *s, const rb_meeting_inputs *meets)
 {
-	const double far = unify_distance(s, RB_FLAT_ROUND);
+	const double far = flat_distance(s);
 
 	RB_TRY(RB_ALLOCATE(s->ctx, s->flat, (size_t) s->plc->ntriangles + 1));
 	memset(s->flat, 0, (size_t) s->plc->ntriangles + 1);
@@ -479,7 +505,7 @@ find_flat_triangles(splitting *s, const rb_meeting_inputs *meets)
 static rb_status
 split_at_flat_corners(splitting *s)
 {
-	const double far = unify_distance(s, RB_FLAT_ROUND);
+	const double far = flat_distance(s);
 
 	for (uint32_t i = 0; i < s->plc->ntriangles && s->nflat > 0; i++)
 		if (s->flat[i])
@@ -970,6 +996,161 @@ split_triangle_at_lines(splitting *s, uint32_t of, uint32_t line_from, uint32_t 
 	return triangulate_split_polygon(s, of);
 }
 
+/* ---- points near lines ---- */
+
+/* Returns true if a point is within distance `far` of the edge or line from a to b, between its ends. */
+static bool
+is_point_near_line(const splitting *s, uint32_t a, uint32_t b, uint32_t point, double far)
+{
+	const double *p = get_split_point(s, a), *q = get_split_point(s, b),
+				 *r = get_split_point(s, point);
+	double u[3], v[3], along = 0, length2 = 0, across2 = 0;
+
+	if (point == a || point == b || a == b)
+		return false;
+	for (int k = 0; k < 3; k++)
+	{
+		u[k] = (q[k] - p[k]) / far;
+		v[k] = (r[k] - p[k]) / far;
+		along += u[k] * v[k];
+		length2 += u[k] * u[k];
+	}
+	for (int k = 0; k < 3; k++)
+	{
+		const double c = u[(k + 1) % 3] * v[(k + 2) % 3] - u[(k + 2) % 3] * v[(k + 1) % 3];
+
+		across2 += c * c;
+	}
+	return along > 0 && along < length2 && across2 <= length2;
+}
+
+typedef struct line_search
+{
+	const triangle_line *at;
+	uint32_t of, other;
+} line_search;
+
+/* Returns true if line i is less than the sought one, for a binary search. */
+static inline bool
+is_line_before(size_t i, const void *arg)
+{
+	const line_search *s = arg;
+
+	return s->at[i].of < s->of || (s->at[i].of == s->of && s->at[i].other < s->other);
+}
+
+/* Returns the first line of a triangle that part `other` leaves there. */
+static uint32_t
+find_split_line(const splitting *s, uint32_t of, uint32_t other)
+{
+	const line_search wanted = {s->lines.at, of, other};
+
+	return (uint32_t) rb_lower_bound(0, s->lines.n, is_line_before, &wanted);
+}
+
+/* Records a point near the edge from a to b. */
+static rb_status
+note_near_edge(splitting *s, uint32_t a, uint32_t b, uint32_t point)
+{
+	return append_split_triple(s, &s->near_edge, a < b ? a : b, a < b ? b : a, point);
+}
+
+/* Splits a line of a triangle at a point near it, and the same line or edge of the other part. */
+static rb_status
+split_line_at_point(splitting *s, uint32_t line, uint32_t point)
+{
+	const triangle_line l = s->lines.at[line];
+
+	RB_TRY(append_split_triple(s, &s->cuts, line, 0, point));
+	if (l.other >= s->parts.first_segment)
+		return RB_OK;
+	if (l.edge != RB_NONE)
+	{
+		const uint32_t *v = s->plc->triangles[l.other];
+
+		return note_near_edge(s, v[l.edge], v[(l.edge + 1) % 3], point);
+	}
+	for (uint32_t i = find_split_line(s, l.other, l.of); i < s->lines.n; i++)
+	{
+		const triangle_line *twin = s->lines.at + i;
+
+		if (twin->of != l.other || twin->other != l.of)
+			break;
+		if ((twin->from == l.from && twin->to == l.to) ||
+			(twin->from == l.to && twin->to == l.from))
+			RB_TRY(append_split_triple(s, &s->cuts, i, 0, point));
+	}
+	return RB_OK;
+}
+
+/* Splits the edges and lines of a triangle at its points near them. */
+static rb_status
+split_triangle_at_near_points(splitting *s, uint32_t of, uint32_t line_from, uint32_t line_to,
+							  uint32_t cut_from, uint32_t cut_to, double far)
+{
+	const uint32_t *corner = s->plc->triangles[of];
+	uint32_t outer;
+
+	s->ring.n = 0;
+	for (int e = 0; e < 3; e++)
+		RB_TRY(append_edge_points(s, corner[e], corner[(e + 1) % 3]));
+	outer = s->ring.n;
+	for (uint32_t i = line_from; i < line_to; i++)
+	{
+		RB_TRY(append_ring_point(s, s->lines.at[i].from));
+		RB_TRY(append_ring_point(s, s->lines.at[i].to));
+	}
+	for (uint32_t i = cut_from; i < cut_to; i++)
+		RB_TRY(append_ring_point(s, s->cuts.at[i].point));
+	for (uint32_t i = 0; i < s->ring.n; i++)
+	{
+		const uint32_t point = s->ring.at[i];
+
+		for (int e = 0; e < 3 && i >= outer; e++)
+			if (is_point_near_line(s, corner[e], corner[(e + 1) % 3], point, far))
+				RB_TRY(note_near_edge(s, corner[e], corner[(e + 1) % 3], point));
+		for (uint32_t k = line_from; k < line_to; k++)
+			if (is_point_near_line(s, s->lines.at[k].from, s->lines.at[k].to, point, far))
+				RB_TRY(split_line_at_point(s, k, point));
+		if (i % 64 == 63 && rb_should_stop(s->ctx))
+			return RB_STOPPED;
+	}
+	return RB_OK;
+}
+
+/*
+ * Splits edges and lines at points of their triangles that are so near that rounding may have put the
+ * points beyond them: lines would then cross, and the triangle could not be split.
+ */
+static rb_status
+split_at_near_points(splitting *s)
+{
+	const double far = unify_distance(s, s->round);
+	const uint32_t ncuts = s->cuts.n;
+	uint32_t cut = 0;
+
+	for (uint32_t from = 0, to; from < s->lines.n && far > 0; from = to)
+	{
+		const uint32_t of = s->lines.at[from].of, first = cut;
+
+		for (to = from; to < s->lines.n && s->lines.at[to].of == of;)
+			to++;
+		while (cut < ncuts && s->cuts.at[cut].a < to)
+			cut++;
+		RB_TRY(split_triangle_at_near_points(s, of, from, to, first, cut, far));
+	}
+	for (uint32_t i = 0; i < s->near_edge.n; i++)
+	{
+		const triple t = s->near_edge.at[i];
+
+		/* The point may be an end of another triangle's edge. */
+		if (t.point != t.a && t.point != t.b)
+			RB_TRY(append_split_triple(s, &s->on_edge, t.a, t.b, t.point));
+	}
+	RB_TRY(sort_split_triples(s, &s->on_edge, by_split_edge));
+	return sort_split_triples(s, &s->cuts, by_line_and_position);
+}
+
 /* Cuts all triangles along their lines. */
 static rb_status
 split_triangles_at_lines(splitting *s)
@@ -1236,6 +1417,7 @@ free_splitting(splitting *s)
 	rb_vec_free(memory, &s->points);
 	rb_vec_free(memory, &s->lines);
 	rb_vec_free(memory, &s->on_edge);
+	rb_vec_free(memory, &s->near_edge);
 	rb_vec_free(memory, &s->inside);
 	rb_vec_free(memory, &s->cuts);
 	rb_vec_free(memory, &s->hard);
@@ -1276,6 +1458,7 @@ split_parts(splitting *s)
 	RB_TRY(rb_sort(s->ctx, s->lines.at, s->lines.n, sizeof *s->lines.at, by_triangle_and_other, s));
 	RB_TRY(cross_split_lines(s));
 	RB_TRY(number_distinct_points(s));
+	RB_TRY(split_at_near_points(s));
 	RB_TRY(split_triangles_at_lines(s));
 	RB_TRY(cut_segments(s));
 	RB_TRY(drop_equal_split_triangles(s));
