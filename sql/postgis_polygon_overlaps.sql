@@ -41,6 +41,14 @@ RESET redblue.custom_scan;
 SELECT p.id, l.id, redblue_overlap_area(p.geom, l.geom) FROM parcel p, land l WHERE redblue_overlap_area(p.geom, l.geom) > 0 ORDER BY 1, 2;
 SELECT redblue_overlap_area('POLYGON EMPTY', geom) IS NULL AS empty, redblue_overlap_area(NULL, geom) IS NULL AS none, redblue_overlap_area(ST_MakeEnvelope(50, 50, 51, 51), geom) AS apart, redblue_overlap_area(ST_MakeEnvelope(4, 0, 5, 4), geom) AS touching FROM parcel WHERE id = 1;
 
+-- Lines in polygons; parts on the border count.
+CREATE TABLE road (id int PRIMARY KEY, geom geometry);
+INSERT INTO road VALUES (1, 'LINESTRING (-1 1, 3 1, 6 5)'), (2, 'LINESTRING (4 -1, 4 9)'), (3, 'MULTILINESTRING ((5 1, 5 3), (5 2, 6 2), (0 4, -1 5))'), (4, 'LINESTRING (9 9, 9 9)'), (5, 'LINESTRING EMPTY');
+SELECT * FROM redblue_lines_in_polygons('road', 'parcel') ORDER BY 1, 2;
+SELECT count(*) AS rows, count(*) FILTER (WHERE abs(length - ST_Length(ST_Intersection(r.geom, p.geom))) > 1e-12) AS other FROM redblue_lines_in_polygons_query('TABLE road', 'SELECT * FROM parcel WHERE id < 5') JOIN road r ON r.id = line_id JOIN parcel p ON p.id = polygon_id;
+SELECT refused($$SELECT count(*) FROM redblue_lines_in_polygons_query('TABLE road', $q$SELECT 7 AS id, 'POLYGON ((0 0, 2 2, 2 0, 0 2, 0 0))'::geometry AS geom$q$)$$);
+SELECT count(*) FROM redblue_lines_in_polygons_query('TABLE road', $q$SELECT 7 AS id, 'POLYGON ((0 0, 2 2, 2 0, 0 2, 0 0))'::geometry AS geom$q$, on_bad => 'skip');
+
 -- Tiles share out the pairs.
 CREATE TABLE hexagon AS SELECT row_number() OVER () AS id, geom FROM ST_HexagonGrid(1, ST_MakeEnvelope(0, 0, 12, 12));
 CREATE TABLE square AS SELECT row_number() OVER () AS id, ST_Rotate(geom, 0.3) AS geom FROM ST_SquareGrid(1.5, ST_MakeEnvelope(0, 0, 12, 12));

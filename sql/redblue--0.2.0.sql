@@ -101,6 +101,10 @@ CREATE TYPE redblue_polygon_overlap AS (red_id bigint, blue_id bigint, area floa
 COMMENT ON TYPE redblue_polygon_overlap IS
 'Holds the ids of two polygons of the plane whose interiors intersect, and the area of what they share.';
 
+CREATE TYPE redblue_line_in_polygon AS (line_id bigint, polygon_id bigint, length float8);
+COMMENT ON TYPE redblue_line_in_polygon IS
+'Holds the ids of a line and of a polygon of the plane, and the length of the part of the line that is in the polygon.';
+
 CREATE TYPE redblue_solid_report AS (id bigint, faces int, closed boolean, oriented boolean, self_intersections bigint, reason text,
 	valid boolean, code int, x float8, y float8, z float8);
 COMMENT ON TYPE redblue_solid_report IS
@@ -1158,6 +1162,35 @@ COMMENT ON FUNCTION redblue_polygon_self_overlaps_query IS
 'Returns the result of redblue_polygon_self_overlaps for the rows of a query. The text is a single read-only SELECT (including WITH, VALUES
 and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those
 of redblue_polygon_self_overlaps.';
+
+CREATE FUNCTION redblue_lines_in_polygons(
+	lines regclass, polygons regclass,
+	lines_id name DEFAULT NULL, polygons_id name DEFAULT NULL,
+	lines_geom name DEFAULT NULL, polygons_geom name DEFAULT NULL,
+	on_bad text DEFAULT 'error',
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
+RETURNS SETOF redblue_line_in_polygon
+AS 'MODULE_PATHNAME', 'redblue_lines_in_polygons'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_lines_in_polygons IS
+'Returns the length of the part of each line that is in each polygon of the plane, for all lines and polygons of two tables or views that
+share more than points. A part on the border counts. The length is the double nearest to the exact value for the stored coordinates, in the
+units of these; it is never 0, and is Infinity beyond the largest double. Lines are those of redblue_segment_pairs, without Z; polygons,
+on_bad and errors are those of redblue_polygon_overlaps.';
+
+CREATE FUNCTION redblue_lines_in_polygons_query(
+	lines text, polygons text,
+	lines_id name DEFAULT NULL, polygons_id name DEFAULT NULL,
+	lines_geom name DEFAULT NULL, polygons_geom name DEFAULT NULL,
+	on_bad text DEFAULT 'error',
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
+RETURNS SETOF redblue_line_in_polygon
+AS 'MODULE_PATHNAME', 'redblue_lines_in_polygons_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_lines_in_polygons_query IS
+'Returns the result of redblue_lines_in_polygons for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES
+and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those
+of redblue_lines_in_polygons.';
 
 CREATE FUNCTION redblue_solid_measures(
 	solids regclass,

@@ -69,6 +69,7 @@ typedef enum rb_predicate
 	RB_OVERLAP,  /* volume, centroid and contact area of what two solids share */
 	RB_CUBOID,   /* volume and fraction of a block that is inside a solid */
 	RB_AREA,     /* area of what two polygons of the plane share */
+	RB_LENGTH,   /* length of the part of a line in a polygon of the plane */
 	/* how a point, line, surface or solid lies relative to a solid */
 	RB_POSITION
 } rb_predicate;
@@ -147,6 +148,7 @@ enum
 	X(RB_CUBOID, RB_BOX3, RB_TRIANGLE3, rb_compose_cuboids)          \
 	X(RB_CUBOID, RB_CUBOID3, RB_TRIANGLE3, rb_compose_cuboids)       \
 	X(RB_AREA, RB_EDGE2, RB_EDGE2, rb_compose_areas)                 \
+	X(RB_LENGTH, RB_SEGMENT2, RB_EDGE2, rb_compose_lengths)          \
 	X(RB_POSITION, RB_POINT3, RB_TRIANGLE3, rb_compose_positions)    \
 	X(RB_POSITION, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_positions)  \
 	X(RB_POSITION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_positions)

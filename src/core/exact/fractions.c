@@ -229,3 +229,9 @@ rb_fractions_round(rb_context *ctx, const rb_fractions *f, double *nearest)
 			return rb_nearest_double(ctx, compare_fractions_with_middle, f, down, up, nearest);
 	}
 }
+
+rb_status
+rb_fractions_sign(rb_context *ctx, const rb_fractions *f, int *sign)
+{
+	return compare_fractions_with_middle(ctx, f, 0, 0, sign);
+}

@@ -30,6 +30,9 @@ typedef struct rb_fractions
  */
 extern rb_status rb_fractions_round(rb_context *ctx, const rb_fractions *f, double *nearest);
 
+/* Finds the sign of a sum. */
+extern rb_status rb_fractions_sign(rb_context *ctx, const rb_fractions *f, int *sign);
+
 #ifdef __cplusplus
 }
 #endif

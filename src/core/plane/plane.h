@@ -8,6 +8,8 @@
  *		pairs of rows -> edges that share a point, signs			edge_contacts.c
  *		edges that share a point -> terms of the common area		polygon_overlaps.c
  *		terms -> sums -> rounded area								area_sum.c
+ *		edges that share a point -> shares of segments				lines_in_polygons.c
+ *		shares -> sums of lengths -> rounded length					length_sum.c
  *
  * A polygon is a row of parts of kind RB_EDGE2. Each of its rings is a run of edges that begins with
  * marks (set.h): a shell, or a hole of the shell before it. A row with several shells is a
@@ -249,6 +251,38 @@ typedef struct rb_area_terms
 
 /* Computes the area, which is known to be positive. It is at least 2^-1074. */
 extern rb_status rb_area_sum(rb_context *ctx, const rb_area_terms *t, double *area);
+
+/* ---- length_sum.c ---- */
+
+/*
+ * A point of a segment whose t, from 0 to 1, is added to a share or subtracted: where the segment crosses
+ * the edge xy, or the point x
+ */
+typedef struct rb_share_term
+{
+	const double *x;
+	const double *y; /* NULL if x is on the segment */
+	int sign;
+} rb_share_term;
+
+/* A segment uv, and the share of it that counts: a whole number and n terms */
+typedef struct rb_length_segment
+{
+	const double *u, *v;
+	int whole;
+	size_t first; /* First term */
+	size_t n;
+} rb_length_segment;
+
+/* All segments of a line that have a part in a polygon; zero-initialize */
+typedef struct rb_length_terms
+{
+	RB_VEC(rb_share_term) terms;
+	RB_VEC(rb_length_segment) segments;
+} rb_length_terms;
+
+/* Computes the length, which is known to be positive. It is at least 2^-1074. */
+extern rb_status rb_length_sum(rb_context *ctx, const rb_length_terms *t, double *length);
 
 /* ---- polygon_overlaps.c ---- */
 

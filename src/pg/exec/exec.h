@@ -30,6 +30,7 @@ typedef enum rb_result
 	RB_RESULT_OVERLAPS,  /* red_id, blue_id, volume, cx, cy, cz, contact_area */
 	RB_RESULT_CUBOIDS,   /* box_id, solid_id, volume, fraction */
 	RB_RESULT_AREAS,     /* red_id, blue_id, area */
+	RB_RESULT_LENGTHS,   /* line_id, polygon_id, length */
 	RB_RESULT_COUNT,     /* Number of pairs, not a set */
 	RB_RESULT_COUNTS,    /* red_id, its number of pairs; only in a plan, like the next two */
 	RB_RESULT_HITS,      /* red_id */
@@ -97,7 +98,7 @@ rb_join_has_solids(const rb_join *join)
 static inline bool
 rb_join_has_polygons(const rb_join *join)
 {
-	return join->predicate == RB_AREA;
+	return join->predicate == RB_AREA || join->predicate == RB_LENGTH;
 }
 
 /*

@@ -541,7 +541,7 @@ rb_run_report_skipped(rb_join_run *run)
 						 polygons    ? (rows == 1 ? "polygon" : "polygons")
 						 : rows == 1 ? "solid"
 									 : "solids");
-		if ((rb_join_relates_solids(run->join) || polygons) && sides == 2)
+		if ((rb_join_relates_solids(run->join) || run->join->predicate == RB_AREA) && sides == 2)
 			appendStringInfo(&text, " of %s", run->call.source[i].side);
 		if (call == NULL && !polygons)
 			call = text_of_check_call(&run->call.source[i]);

@@ -42,6 +42,7 @@ list_join_arguments(const rb_join *join)
 					   ? "* *_id *_geom solid face_tolerance on_bad contact min_volume tile_low tile_high"
 					   : "* *_id *_geom *_solid face_tolerance on_bad contact min_volume tile_low tile_high";
 		case RB_AREA:
+		case RB_LENGTH:
 			return "* *_id *_geom on_bad tile_low tile_high";
 		case RB_VALIDITY:
 			return "* *_id *_geom solid face_tolerance";
@@ -213,7 +214,7 @@ static void
 read_column_arguments(const rb_join *join, const rb_arguments *a, rb_source *s)
 {
 	const char *object =
-		has_side_polygons(s) ? ""
+		rb_join_has_polygons(join) ? ""
 		: is_one_solid(join)
 			? (s->solid ? "solid" : "")
 			: psprintf("%s_%s", s->side, rb_join_has_solids(join) ? "solid" : "object");
@@ -245,7 +246,7 @@ read_side_arguments(const rb_join *join, const rb_arguments *a, double tolerance
 	s->query = join->query;
 	s->face_tolerance = tolerance;
 	s->solid = rb_join_has_solids(join) && (!is_one_solid(join) || side == rb_join_sides(join) - 1);
-	s->only_rows = (is_one_solid(join) && !s->solid) || has_side_polygons(s);
+	s->only_rows = (is_one_solid(join) && !s->solid) || rb_join_has_polygons(join);
 	s->count_faces = join->predicate == RB_VALIDITY;
 	s->leave_out = (s->solid && (call->skip_bad || join->predicate == RB_VALIDITY)) ||
 				   (has_side_polygons(s) && call->skip_bad);

@@ -331,6 +331,8 @@ return_pair_count(FunctionCallInfo fcinfo, const rb_join *join)
 	X(redblue_polygon_overlaps, RB_RESULT_AREAS, RB_AREA, RB_EDGE2, "red", RB_EDGE2, "blue")       \
 	X(redblue_polygon_self_overlaps, RB_RESULT_AREAS, RB_AREA, RB_EDGE2, "polygons", RB_EDGE2,     \
 	  NULL)                                                                                        \
+	X(redblue_lines_in_polygons, RB_RESULT_LENGTHS, RB_LENGTH, RB_SEGMENT2, "lines", RB_EDGE2,     \
+	  "polygons")                                                                                  \
 	X(redblue_solid_check, RB_RESULT_SOLIDS, RB_VALIDITY, RB_TRIANGLE3, "solids", RB_TRIANGLE3,    \
 	  NULL)                                                                                        \
 	X(redblue_solid_measures, RB_RESULT_MEASURES, RB_MEASURES, RB_TRIANGLE3, "solids",             \
