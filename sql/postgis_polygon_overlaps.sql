@@ -84,8 +84,8 @@ SELECT count(*) FILTER (WHERE valid) > 500 AS valid, count(*) FILTER (WHERE NOT 
 	count(*) FILTER (WHERE valid AND ST_Area(geom) <> area) AS other_areas FROM (SELECT id, geom, ST_IsValid(geom) AS valid FROM random) r LEFT JOIN kept k USING (id);
 SELECT r.id, ST_AsText(geom), ST_IsValidReason(geom) FROM random r LEFT JOIN kept k USING (id) WHERE ST_IsValid(geom) <> (k.id IS NOT NULL) ORDER BY 1 LIMIT 5;
 CREATE TABLE valid AS SELECT * FROM random WHERE ST_IsValid(geom) AND id % 12 = 0;
-SELECT count(*) > 1000 AS many, count(*) FILTER (WHERE abs(area - ST_Area(ST_Intersection(r.geom, b.geom))) > 1e-12 * (area + 1)) AS other FROM redblue_polygon_self_overlaps('valid') JOIN valid r ON r.id = red_id JOIN valid b ON b.id = blue_id;
-SELECT count(*) > 1000 AS many, count(*) FILTER (WHERE (o.area IS NOT NULL) <> (ST_Area(ST_Intersection(r.geom, b.geom)) > 1e-9)) AS wrong_rows FROM valid r JOIN valid b ON r.id < b.id LEFT JOIN redblue_polygon_self_overlaps('valid') o ON o.red_id = r.id AND o.blue_id = b.id;
+SELECT count(*) > 1000 AS many, count(*) FILTER (WHERE abs(area - ST_Area(ST_Intersection(r.geom, b.geom))) > 1e-12 * (area + 1)) AS other FROM redblue_polygon_self_overlaps('valid') JOIN valid r ON r.id = id1 JOIN valid b ON b.id = id2;
+SELECT count(*) > 1000 AS many, count(*) FILTER (WHERE (o.area IS NOT NULL) <> (ST_Area(ST_Intersection(r.geom, b.geom)) > 1e-9)) AS wrong_rows FROM valid r JOIN valid b ON r.id < b.id LEFT JOIN redblue_polygon_self_overlaps('valid') o ON o.id1 = r.id AND o.id2 = b.id;
 RESET client_min_messages;
 
 -- Invalid polygons

@@ -101,6 +101,10 @@ CREATE TYPE redblue_polygon_overlap AS (red_id bigint, blue_id bigint, area floa
 COMMENT ON TYPE redblue_polygon_overlap IS
 'Holds the ids of two polygons of the plane whose interiors intersect, and the area of what they share.';
 
+CREATE TYPE redblue_polygon_self_overlap AS (id1 bigint, id2 bigint, area float8);
+COMMENT ON TYPE redblue_polygon_self_overlap IS
+'Holds the ids of two polygons of one table whose interiors intersect, the smaller one first, and the area of what they share.';
+
 CREATE TYPE redblue_line_in_polygon AS (line_id bigint, polygon_id bigint, length float8);
 COMMENT ON TYPE redblue_line_in_polygon IS
 'Holds the ids of a line and of a polygon of the plane, and the length of the part of the line that is in the polygon.';
@@ -1142,12 +1146,12 @@ CREATE FUNCTION redblue_polygon_self_overlaps(
 	polygons_geom name DEFAULT NULL,
 	on_bad text DEFAULT 'error',
 	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
-RETURNS SETOF redblue_polygon_overlap
+RETURNS SETOF redblue_polygon_self_overlap
 AS 'MODULE_PATHNAME', 'redblue_polygon_self_overlaps'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_polygon_self_overlaps IS
 'Returns the area of what two polygons of one table or view share, for all pairs of different rows whose interiors intersect, each pair once
-with the smaller id first. Otherwise as redblue_polygon_overlaps.';
+with the smaller id as id1. Otherwise as redblue_polygon_overlaps.';
 
 CREATE FUNCTION redblue_polygon_self_overlaps_query(
 	polygons text,
@@ -1155,7 +1159,7 @@ CREATE FUNCTION redblue_polygon_self_overlaps_query(
 	polygons_geom name DEFAULT NULL,
 	on_bad text DEFAULT 'error',
 	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
-RETURNS SETOF redblue_polygon_overlap
+RETURNS SETOF redblue_polygon_self_overlap
 AS 'MODULE_PATHNAME', 'redblue_polygon_self_overlaps_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_polygon_self_overlaps_query IS
