@@ -29,6 +29,12 @@ SELECT a.id, b.id, redblue_overlap_volume(a.geom, b.geom) FROM solids a JOIN sol
 SELECT redblue_overlap_volume(a.geom, box(2, 0, 0, 1, 1, 1)) AS touching, redblue_overlap_volume(a.geom, box(9, 0, 0, 1, 1, 1)) AS apart, redblue_overlap_volume(a.geom, box(1.5, 1, 1, 9, 9, 9)) AS box,
 	redblue_overlap_volume(a.geom, 'TIN Z EMPTY') IS NULL AS empty, redblue_overlap_volume(a.geom, NULL) IS NULL AS none FROM solids a WHERE id = 1;
 SELECT count(*) AS pairs, count(*) FILTER (WHERE volume = redblue_overlap_volume(a.geom, b.geom)) AS same FROM redblue_solid_overlaps('solids', 'solids') JOIN solids a ON a.id = red_id JOIN solids b ON b.id = blue_id;
+-- The depth of what they share
+SELECT a.id, b.id, redblue_overlap_depth(a.geom, b.geom) FROM solids a JOIN solids b ON a.id <= b.id ORDER BY 1, 2;
+SELECT redblue_overlap_depth(a.geom, box(2, 0, 0, 1, 1, 1)) AS touching, redblue_overlap_depth(a.geom, box(9, 0, 0, 1, 1, 1)) AS apart, redblue_overlap_depth(a.geom, box(1.5, 1, 1, 9, 9, 9)) AS box,
+	redblue_overlap_depth(a.geom, 'TIN Z EMPTY') IS NULL AS empty, redblue_overlap_depth(a.geom, NULL) IS NULL AS none FROM solids a WHERE id = 1;
+SELECT count(*) AS pairs, count(*) FILTER (WHERE depth = redblue_overlap_depth(a.geom, b.geom)) AS same FROM redblue_solid_overlaps('solids', 'solids', depth => true) JOIN solids a ON a.id = red_id JOIN solids b ON b.id = blue_id;
+SELECT redblue_overlap_depth(geom, 'POLYGON Z ((0 0 0, 1 0 0, 0 1 0, 0 0 0))') FROM solids WHERE id = 1;
 SELECT redblue_overlap_volume(geom, 'POLYGON Z ((0 0 0, 1 0 0, 0 1 0, 0 0 0))') FROM solids WHERE id = 1;
 SELECT redblue_overlap_volume('POLYGON Z ((0 0 0, 1 0 0, 0 1 0, 0 0 0))', geom) FROM solids WHERE id = 1;
 SELECT refused($$SELECT redblue_overlap_volume('POLYGON ((0 0, 1 0, 0 1, 0 0))', geom) FROM solids WHERE id = 1$$);

@@ -86,16 +86,16 @@ COMMENT ON TYPE redblue_box_share IS
 'Holds the ids of a box and of a solid, the volume of what they share, and its fraction of the volume of the box.';
 
 CREATE TYPE redblue_solid_overlap AS (red_id bigint, blue_id bigint, volume float8, cx float8, cy float8, cz float8,
-	contact_area float8);
+	contact_area float8, depth float8);
 COMMENT ON TYPE redblue_solid_overlap IS
 'Holds the ids of a red and a blue solid, the volume of what they share, its centroid (cx, cy, cz), which is null if they share only a part of
-their boundaries, and the area of that part.';
+their boundaries, the area of that part, and the depth of the overlap, if requested.';
 
 CREATE TYPE redblue_solid_self_overlap AS (id1 bigint, id2 bigint, volume float8, cx float8, cy float8, cz float8,
-	contact_area float8);
+	contact_area float8, depth float8);
 COMMENT ON TYPE redblue_solid_self_overlap IS
 'Holds the ids of two solids of one table, the smaller one first, the volume of what they share, its centroid (cx, cy, cz), which is null if
-they share only a part of their boundaries, and the area of that part.';
+they share only a part of their boundaries, the area of that part, and the depth of the overlap, if requested.';
 
 CREATE TYPE redblue_polygon_overlap AS (red_id bigint, blue_id bigint, area float8);
 COMMENT ON TYPE redblue_polygon_overlap IS
@@ -1000,6 +1000,7 @@ CREATE FUNCTION redblue_solid_overlaps(
 	face_tolerance float8 DEFAULT NULL,
 	on_bad text DEFAULT 'error',
 	contact text DEFAULT 'both',
+	depth boolean DEFAULT false,
 	min_volume float8 DEFAULT NULL,
 	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_solid_overlap
@@ -1011,7 +1012,9 @@ solids of two tables or views whose interiors intersect or whose boundaries shar
 centroid. Results are the doubles nearest to the exact values for the stored coordinates, in the units of these; the volume is 0 only if the
 interiors do not intersect, contact_area only if the boundaries share no area, and both are Infinity beyond the largest double.
 contact selects the faces that contact_area counts: both; against, where the solids are on different sides of the faces, like two boxes that
-stand side by side; or flush, where they are on the same side. min_volume: leaves out pairs with a smaller exact volume.
+stand side by side; or flush, where they are on the same side. depth: also computes the depth of the overlap, which is null otherwise: its
+least width across the plane of one of its own faces, the largest one if it consists of several pieces; 0 if the interiors do not intersect.
+min_volume: leaves out pairs with a smaller exact volume.
 Solids, red_solid and blue_solid (as solid), on_bad and errors are those of redblue_points_in_solids; and 22023 invalid contact or
 min_volume.';
 
@@ -1023,6 +1026,7 @@ CREATE FUNCTION redblue_solid_overlaps_query(
 	face_tolerance float8 DEFAULT NULL,
 	on_bad text DEFAULT 'error',
 	contact text DEFAULT 'both',
+	depth boolean DEFAULT false,
 	min_volume float8 DEFAULT NULL,
 	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_solid_overlap
@@ -1041,6 +1045,7 @@ CREATE FUNCTION redblue_solid_self_overlaps(
 	face_tolerance float8 DEFAULT NULL,
 	on_bad text DEFAULT 'error',
 	contact text DEFAULT 'both',
+	depth boolean DEFAULT false,
 	min_volume float8 DEFAULT NULL,
 	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_solid_self_overlap
@@ -1048,7 +1053,7 @@ AS 'MODULE_PATHNAME', 'redblue_solid_self_overlaps'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_solid_self_overlaps IS
 'Returns what two solids of one table or view share, once for each pair of solids whose interiors intersect or whose boundaries share an
-area; id1 is the smaller id. Columns, contact, min_volume, solids, solid, on_bad and errors are those of redblue_solid_overlaps.';
+area; id1 is the smaller id. Columns, contact, depth, min_volume, solids, solid, on_bad and errors are those of redblue_solid_overlaps.';
 
 CREATE FUNCTION redblue_solid_self_overlaps_query(
 	solids text,
@@ -1058,6 +1063,7 @@ CREATE FUNCTION redblue_solid_self_overlaps_query(
 	face_tolerance float8 DEFAULT NULL,
 	on_bad text DEFAULT 'error',
 	contact text DEFAULT 'both',
+	depth boolean DEFAULT false,
 	min_volume float8 DEFAULT NULL,
 	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_solid_self_overlap

@@ -87,6 +87,14 @@ It is 0 only if their interiors do not intersect, Infinity beyond the largest do
 boxes are not checked.
 Errors: 22023 invalid solid, different SRIDs or geometries without Z; and those of redblue_intersects.';
 
+CREATE FUNCTION redblue_overlap_depth(a geometry, b geometry) RETURNS double precision
+AS 'MODULE_PATHNAME', 'redblue_geometry_overlap_depth' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 50000;
+COMMENT ON FUNCTION redblue_overlap_depth IS
+'Returns the depth of what two solids share (see redblue_solid_overlaps), in units of the coordinates: its least width across the plane of one
+of its own faces, the largest one if it consists of several pieces. It is the double nearest to the exact depth, 0 only if the interiors do
+not intersect, Infinity beyond the largest double, and null if a geometry is empty. Solids with disjoint boxes are not checked.
+Errors: those of redblue_overlap_volume.';
+
 CREATE FUNCTION redblue_overlap_area(a geometry, b geometry) RETURNS double precision
 AS 'MODULE_PATHNAME', 'redblue_geometry_overlap_area' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 20000;
 COMMENT ON FUNCTION redblue_overlap_area IS

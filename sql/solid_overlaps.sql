@@ -30,8 +30,8 @@ SELECT * FROM redblue_solid_overlaps('ore', 'zones', red_solid => 'ore', blue_so
 SELECT * FROM redblue_solid_overlaps('ore', 'ore', red_solid => 'ore', blue_solid => 'ore') WHERE red_id < 3 ORDER BY 1, 2;
 SELECT * FROM redblue_solid_overlaps_query('SELECT ore AS body, * FROM ore WHERE ore = 2', 'TABLE zones', red_solid => 'body', blue_solid => 'zone') ORDER BY 1, 2;
 -- Both orders of the arguments give the same bits.
-SELECT count(*) FROM redblue_solid_overlaps('ore', 'zones', red_solid => 'ore', blue_solid => 'zone') a FULL JOIN redblue_solid_overlaps('zones', 'ore', red_solid => 'zone', blue_solid => 'ore') b
-	ON a.red_id = b.blue_id AND a.blue_id = b.red_id AND (a.volume, a.cx, a.cy, a.cz) IS NOT DISTINCT FROM (b.volume, b.cx, b.cy, b.cz) WHERE a IS NULL OR b IS NULL;
+SELECT count(*) FROM redblue_solid_overlaps('ore', 'zones', red_solid => 'ore', blue_solid => 'zone', depth => true) a FULL JOIN redblue_solid_overlaps('zones', 'ore', red_solid => 'zone', blue_solid => 'ore', depth => true) b
+	ON a.red_id = b.blue_id AND a.blue_id = b.red_id AND (a.volume, a.cx, a.cy, a.cz, a.contact_area, a.depth) IS NOT DISTINCT FROM (b.volume, b.cx, b.cy, b.cz, b.contact_area, b.depth) WHERE a IS NULL OR b IS NULL;
 -- A solid shares all of itself with itself, and the rows are the pairs of redblue_solid_pairs that share more than edges and vertices.
 SELECT red_id, o.volume = m.volume AND (o.cx, o.cy, o.cz) = (m.cx, m.cy, m.cz) AS same FROM redblue_solid_overlaps('ore', 'ore', red_solid => 'ore', blue_solid => 'ore') o
 	JOIN redblue_solid_measures('ore', solid => 'ore') m ON m.id = red_id WHERE red_id = blue_id ORDER BY 1;
@@ -68,6 +68,19 @@ SELECT volume, contact_area FROM redblue_solid_overlaps_query('SELECT 1 AS body,
 SELECT count(*) FROM redblue_solid_self_overlaps('ore', solid => 'ore', contact => NULL);
 SELECT count(*) FROM redblue_solid_self_overlaps('ore', solid => 'ore', contact => 'none');
 
+-- Depth: 7 goes through ore 1 like a duct, and 2 only touches it; the overlap of 5 with 2 is a box in a cavity
+SELECT red_id, blue_id, volume, depth FROM redblue_solid_overlaps('ore', 'zones', red_solid => 'ore', blue_solid => 'zone', depth => true) ORDER BY 1, 2;
+SELECT id1, id2, depth FROM redblue_solid_self_overlaps('ore', solid => 'ore', depth => true, min_volume => 1) ORDER BY 1, 2;
+SELECT count(*), count(depth) FROM redblue_solid_self_overlaps('ore', solid => 'ore', depth => NULL);
+-- Walls of 0.2 and 0.3 that cross flush, a duplicate, a scrape of 5 mm, and two pieces
+SELECT name, depth FROM (VALUES ('walls', 'SELECT * FROM box(0, 0, 0, 10, 0.2, 3)', 'SELECT * FROM box(5, -5, 0, 5.3, 5, 3)'), ('duplicate', 'SELECT * FROM box(0, 0, 0, 1, 2, 3)', 'SELECT * FROM box(0, 0, 0, 1, 2, 3)'),
+	('scrape', 'SELECT * FROM box(0, 0, 0, 1, 1, 1)', 'SELECT * FROM box(0.995, 0, 0, 2, 1, 1)'), ('pieces', 'SELECT * FROM box(0, 0, 0, 1, 9, 1) UNION ALL SELECT * FROM box(3, 0, 0, 7, 9, 1)', 'SELECT * FROM box(-1, 4, 0.25, 9, 5.5, 1)')) v (name, red, blue),
+	LATERAL redblue_solid_overlaps_query('SELECT 1 AS body, s.* FROM (' || red || ') s', 'SELECT 1 AS body, s.* FROM (' || blue || ') s', red_solid => 'body', blue_solid => 'body', depth => true) ORDER BY name;
+-- A depth in the middle of two doubles, and depths beyond their range
+SELECT depth::bigint FROM redblue_solid_overlaps_query('SELECT 1 AS body, * FROM box(-1, 0, 0, 9007199254740992, 1e20, 1e20)', 'SELECT 1 AS body, * FROM box(-2, -1, -1, 1e18, 1e21, 1e21)', red_solid => 'body', blue_solid => 'body', depth => true);
+SELECT depth FROM redblue_solid_overlaps_query('SELECT 1 AS body, * FROM box(0, 0, 0, 1e-200, 1e-200, 1)', 'SELECT 1 AS body, * FROM box(-1, -1, -1, 1e-300, 1, 2)', red_solid => 'body', blue_solid => 'body', depth => true);
+SELECT depth FROM redblue_solid_overlaps_query('SELECT 1 AS body, * FROM box(-1.5e308, -1.5e308, -1.5e308, 1.5e308, 1.5e308, 1.5e308)', 'SELECT 1 AS body, * FROM box(-1.6e308, -1.6e308, -1.6e308, 1.6e308, 1.6e308, 1.6e308)', red_solid => 'body', blue_solid => 'body', depth => true);
+
 -- A box without a solid, and the solid, share with another solid what the box does: exact volumes add up.
 CREATE FUNCTION star(body int, n int, x float8, y float8, z float8, r float8) RETURNS TABLE (id int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8) LANGUAGE sql IMMUTABLE AS $$
 	WITH p AS (SELECT i, x + floor(r * (0.6 + 0.4 * (i % 3)) * cosd(360.0 * i / n)) / 8 AS px, y + floor(r * (0.6 + 0.4 * (i % 3)) * sind(360.0 * i / n)) / 8 AS py FROM generate_series(0, n - 1) i)
@@ -96,11 +109,11 @@ SET redblue.backend = cpu; SET redblue.custom_scan = on; SET max_parallel_worker
 EXPLAIN (COSTS OFF) SELECT sum(volume) FROM redblue_solid_overlaps('ore', 'zones', red_solid => 'ore', blue_solid => 'zone') WHERE cx > 1;
 RESET redblue.backend; RESET redblue.custom_scan; RESET max_parallel_workers_per_gather;
 SET redblue.threads = 1;
-CREATE TABLE of_one AS SELECT * FROM redblue_solid_overlaps('a', 'b', red_solid => 'id', blue_solid => 'id');
+CREATE TABLE of_one AS SELECT * FROM redblue_solid_overlaps('a', 'b', red_solid => 'id', blue_solid => 'id', depth => true);
 SET redblue.threads = 2;
-CREATE TABLE of_two AS SELECT * FROM redblue_solid_overlaps('a', 'b', red_solid => 'id', blue_solid => 'id');
+CREATE TABLE of_two AS SELECT * FROM redblue_solid_overlaps('a', 'b', red_solid => 'id', blue_solid => 'id', depth => true);
 SET redblue.threads = 7;
-CREATE TABLE of_seven AS SELECT * FROM redblue_solid_overlaps('a', 'b', red_solid => 'id', blue_solid => 'id');
+CREATE TABLE of_seven AS SELECT * FROM redblue_solid_overlaps('a', 'b', red_solid => 'id', blue_solid => 'id', depth => true);
 RESET redblue.threads;
 SELECT (SELECT count(*) FROM of_one) AS rows, (SELECT count(*) FROM (TABLE of_one EXCEPT TABLE of_two) d) AS different, (SELECT count(*) FROM (TABLE of_one EXCEPT TABLE of_seven) d) AS different_of_seven;
 

@@ -15,8 +15,8 @@
 #		creates the variant for query texts of the function above, which is written in full.  The lines up to
 #		an empty line are its comment.
 #
-# Arguments are "id", "geom", "object" and "solids" (one for each side), "solid", "face", "on_bad", "contact", "min_volume",
-# "frame" and "tile".
+# Arguments are "id", "geom", "object" and "solids" (one for each side), "solid", "face", "on_bad", "contact", "depth",
+# "min_volume", "frame" and "tile".
 # RESULT is "bigint" or the type of the rows.  Options are "distance" and "nearest" (arguments after the sides),
 # "query" and "key" (also create the variant for query texts, or for keys).
 #
@@ -144,6 +144,8 @@ function argument(what, side, n, id, type)
 		return "on_bad text DEFAULT 'error'"
 	if (what == "contact")
 		return "contact text DEFAULT 'both'"
+	if (what == "depth")
+		return "depth boolean DEFAULT false"
 	if (what == "min_volume")
 		return "min_volume float8 DEFAULT NULL"
 	if (what == "tile")

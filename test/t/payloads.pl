@@ -55,6 +55,7 @@ my %call = (
 	boxes => [ 'redblue_boxes_in_solids', "'boxes', 'balls'", ", solid => 'solid', azimuth => 20" ],
 	overlaps => [ 'redblue_solid_overlaps', "'balls', 'others'", ", red_solid => 'solid', blue_solid => 'solid'" ],
 	'overlaps within' => [ 'redblue_solid_self_overlaps', "'balls'", ", solid => 'solid'" ],
+	depths => [ 'redblue_solid_overlaps', "'balls', 'others'", ", red_solid => 'solid', blue_solid => 'solid', depth => true" ],
 	check => [ 'redblue_solid_check', "'balls'", ", solid => 'solid'" ],
 	measures => [ 'redblue_solid_measures', "'balls'", ", solid => 'solid'" ]);
 my %rows;
@@ -129,6 +130,7 @@ my %long = (
 	relations => "redblue_solid_pairs('mesh', 'mesh', red_solid => 'solid', blue_solid => 'solid')",
 	boxes => "redblue_boxes_in_solids_query('SELECT id, x, y, z, 1.5 AS dx, 1.5 AS dy, 1.5 AS dz FROM dots', 'TABLE onion', solid => 'solid')",
 	overlaps => "redblue_solid_overlaps('mesh', 'mesh', red_solid => 'solid', blue_solid => 'solid')",
+	depths => "redblue_solid_overlaps('mesh', 'mesh', red_solid => 'solid', blue_solid => 'solid', depth => true)",
 	'relations of an onion' => "redblue_solid_pairs('onion', 'onion', red_solid => 'solid', blue_solid => 'solid')",
 	measures => "redblue_solid_measures_query('SELECT solid + 100 * n AS solid, ax, ay, az, bx, by, bz, cx, cy, cz FROM mesh, generate_series(1, 8) n', solid => 'solid')",
 	'measures of one' => "redblue_solid_measures_query('SELECT n AS one, ax, ay, az, bx, by, bz, cx, cy, cz FROM mesh, generate_series(1, 8) n', solid => 'one')",

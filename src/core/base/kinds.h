@@ -66,7 +66,7 @@ typedef enum rb_predicate
 	RB_RELATION, /* how two solids are positioned relative to each other */
 	RB_VALIDITY, /* whether the triangles form a valid solid, and if not, why */
 	RB_MEASURES, /* volume, area, centroid and box of a solid */
-	RB_OVERLAP,  /* volume, centroid and contact area of what two solids share */
+	RB_OVERLAP,  /* volume, centroid, contact area and depth of what two solids share */
 	RB_CUBOID,   /* volume and fraction of a block that is inside a solid */
 	RB_AREA,     /* area of what two polygons of the plane share */
 	RB_LENGTH,   /* length of the part of a line in a polygon of the plane */
@@ -228,7 +228,7 @@ rb_predicate_has_payload(rb_predicate predicate)
 
 #define RB_VALIDITY_WORDS 37
 #define RB_MEASURES_WORDS 11
-#define RB_OVERLAP_WORDS 5
+#define RB_OVERLAP_WORDS 6
 #define RB_CUBOID_WORDS 2
 
 /* Returns the number of eight-byte payload words of a pair in a block. */

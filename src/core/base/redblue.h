@@ -861,6 +861,7 @@ typedef struct rb_job
 	 */
 	bool within_rows;
 	rb_contact_faces contact; /* RB_OVERLAP */
+	bool depth;               /* RB_OVERLAP: true if the depth is wanted */
 	double min_volume; /* RB_OVERLAP: pairs with a smaller volume are left out; >= 0 and finite */
 	/* true to skip rows that are not valid solids instead of failing with RB_BAD_SOLID */
 	bool skip_bad;

@@ -1,21 +1,17 @@
 /*
  * bounded.h
- *	  Implements double-double numbers with a bound on their error.
+ *	  Implements double-double arithmetic in which each number has a bound on its error.
  *
- * Each operation adds a bound on its own rounding error (double_double.h) to the errors of its
- * operands. The bounds are doubles rounded to nearest: after fewer than 2^20 operations they are
- * accurate to a factor of 1.01. Sums and differences do not underflow. An underflow of a product or
- * quotient is at most RB_BOUNDED_UNDERFLOW if operands are below 2^150; it is not part of the error. If
- * something overflows, the error is infinite or not a number, and decides nothing.
+ * Bounds are computed in double arithmetic. A bound from fewer than 2^40 operations must be
+ * multiplied by 1.01 to cover their rounding. Results that may be undefined, and those that
+ * overflow, have an infinite bound or one that is not a number; no comparison with it holds.
  */
 #ifndef RB_EXACT_BOUNDED_H
 #define RB_EXACT_BOUNDED_H
 
 #include "core/exact/double_double.h"
 
-/* A quotient by less than this is not computed, so that what underflows in it remains tiny. */
-#define RB_BOUNDED_LEAST_DIVISOR 0x1p-300
-#define RB_BOUNDED_UNDERFLOW 0x1p-600
+#include <math.h>
 
 typedef struct rb_bounded
 {
@@ -23,16 +19,23 @@ typedef struct rb_bounded
 	double error;
 } rb_bounded;
 
+/* Bound on what underflows in one operation */
+#define RB_BOUNDED_TINY 0x1p-1060
+
+/* Bound on what underflows in a computation with operands below 2^150, for other arithmetic */
+#define RB_BOUNDED_UNDERFLOW 0x1p-600
+
 static inline rb_bounded
 rb_bounded_of(double x)
 {
 	return (rb_bounded){{x, 0}, 0};
 }
 
+/* Returns a - b, exactly. */
 static inline rb_bounded
-rb_bounded_minus(rb_bounded a)
+rb_bounded_difference(double a, double b)
 {
-	return (rb_bounded){rb_double_double_minus(a.x), a.error};
+	return (rb_bounded){rb_double_double_difference(a, b), 0};
 }
 
 static inline rb_bounded
@@ -40,7 +43,14 @@ rb_bounded_add(rb_bounded a, rb_bounded b)
 {
 	const rb_double_double x = rb_double_double_add(a.x, b.x);
 
-	return (rb_bounded){x, a.error + b.error + 4 * RB_EPS_DOUBLE_DOUBLE * fabs(x.high)};
+	return (rb_bounded){x, a.error + b.error + 4 * RB_EPS_DOUBLE_DOUBLE * fabs(x.high) +
+							   RB_BOUNDED_TINY};
+}
+
+static inline rb_bounded
+rb_bounded_minus(rb_bounded a)
+{
+	return (rb_bounded){rb_double_double_minus(a.x), a.error};
 }
 
 static inline rb_bounded
@@ -53,23 +63,38 @@ static inline rb_bounded
 rb_bounded_mul(rb_bounded a, rb_bounded b)
 {
 	const rb_double_double x = rb_double_double_mul(a.x, b.x);
+	const double error = fabs(a.x.high) * b.error + fabs(b.x.high) * a.error + a.error * b.error;
 
-	return (rb_bounded){x, fabs(a.x.high) * b.error + fabs(b.x.high) * a.error + a.error * b.error +
-							   8 * RB_EPS_DOUBLE_DOUBLE * fabs(x.high)};
+	return (rb_bounded){x,
+						1.01 * error + 8 * RB_EPS_DOUBLE_DOUBLE * fabs(x.high) + RB_BOUNDED_TINY};
 }
 
-/* Divides a by b; the error is infinite if b is too close to 0. */
+/* Returns a / b; the bound is infinite if b may be 0. */
 static inline rb_bounded
 rb_bounded_div(rb_bounded a, rb_bounded b)
 {
-	const double below = fabs(b.x.high);
-	rb_double_double x;
+	const double least = fabs(b.x.high) - 2 * b.error;
+	rb_bounded r = {{0, 0}, HUGE_VAL};
 
-	if (!(below > 4 * b.error && below >= RB_BOUNDED_LEAST_DIVISOR))
-		return (rb_bounded){{0, 0}, HUGE_VAL};
-	x = rb_double_double_div(a.x, b.x);
-	return (rb_bounded){x, (a.error + fabs(x.high) * b.error) / (below - 2 * b.error) +
-							   24 * RB_EPS_DOUBLE_DOUBLE * fabs(x.high)};
+	if (!(least > 0))
+		return r;
+	r.x = rb_double_double_div(a.x, b.x);
+	r.error = (a.error + fabs(r.x.high) * b.error + RB_BOUNDED_TINY) / least * 1.01 +
+			  24 * RB_EPS_DOUBLE_DOUBLE * fabs(r.x.high) + RB_BOUNDED_TINY;
+	return r;
+}
+
+/* Returns the root of a; the bound is infinite if a may be 0. */
+static inline rb_bounded
+rb_bounded_root(rb_bounded a)
+{
+	rb_bounded r = {{0, 0}, HUGE_VAL};
+
+	if (!(a.x.high > 2 * a.error && a.x.high > 0x1p-900))
+		return r;
+	r.x = rb_double_double_sqrt(a.x);
+	r.error = a.error / r.x.high * 1.01 + 4 * RB_EPS_DOUBLE_DOUBLE * r.x.high;
+	return r;
 }
 
 /* Returns the sign of a number, or 0 if it is not decided; `underflow` bounds what was lost. */
@@ -79,6 +104,34 @@ rb_bounded_sign(rb_bounded a, double underflow)
 	const double error = 1.02 * a.error + underflow;
 
 	return a.x.high > error ? 1 : a.x.high < -error ? -1 : 0;
+}
+
+/* ---- vectors in space ---- */
+
+/* Sets r to the vector from b to a. */
+static inline void
+rb_bounded_vector(rb_bounded *r, const double *a, const double *b)
+{
+	for (int i = 0; i < 3; i++)
+		r[i] = rb_bounded_difference(a[i], b[i]);
+}
+
+static inline rb_bounded
+rb_bounded_dot(const rb_bounded *u, const rb_bounded *v)
+{
+	return rb_bounded_add(rb_bounded_add(rb_bounded_mul(u[0], v[0]), rb_bounded_mul(u[1], v[1])),
+						  rb_bounded_mul(u[2], v[2]));
+}
+
+static inline void
+rb_bounded_cross(const rb_bounded *u, const rb_bounded *v, rb_bounded *n)
+{
+	for (int i = 0; i < 3; i++)
+	{
+		const int j = (i + 1) % 3, k = (i + 2) % 3;
+
+		n[i] = rb_bounded_sub(rb_bounded_mul(u[j], v[k]), rb_bounded_mul(u[k], v[j]));
+	}
 }
 
 #endif /* RB_EXACT_BOUNDED_H */

@@ -21,6 +21,7 @@
  * is rational only if each root is (measures.c), and then it is compared exactly, by residues.
  */
 #include "core/solid/overlap.h"
+#include "core/exact/bounded.h"
 #include "core/exact/nearest_double.h"
 #include "core/exact/residue.h"
 #include "core/primitive/contact.h"
@@ -96,135 +97,58 @@ find_flat_shape(rb_exact_env *env, const rb_flat_pair *pair, flat_shape *s)
 		}
 }
 
-/* ---- double-double arithmetic with bounds ---- */
-
-/*
- * Every bound here is computed in double arithmetic, in less than 100 operations, and is multiplied
- * by 1.01 at the end. Differences of coordinates are 0 or between LEAST_DIFFERENCE and
- * MOST_DIFFERENCE, so products of four of them, and the low parts of these, do not underflow.
- */
-#define LEAST_DIFFERENCE 0x1p-120
-#define MOST_DIFFERENCE 0x1p100
-
-typedef struct bounded
-{
-	rb_double_double x;
-	double error;
-} bounded;
-
-/* Returns a - b; sets *fits to false if it is outside the range. */
-static bounded
-bounded_difference(double a, double b, bool *fits)
-{
-	const bounded r = {rb_double_double_difference(a, b), 0};
-	const double size = fabs(r.x.high);
-
-	*fits = *fits && (size == 0 || (size >= LEAST_DIFFERENCE && size <= MOST_DIFFERENCE));
-	return r;
-}
-
-static bounded
-add_bounded(bounded a, bounded b)
-{
-	const rb_double_double x = rb_double_double_add(a.x, b.x);
-
-	return (bounded){x, a.error + b.error + 4 * RB_EPS_DOUBLE_DOUBLE * fabs(x.high)};
-}
-
-static bounded
-minus_bounded(bounded a)
-{
-	return (bounded){rb_double_double_minus(a.x), a.error};
-}
-
-static bounded
-multiply_bounded(bounded a, bounded b)
-{
-	const rb_double_double x = rb_double_double_mul(a.x, b.x);
-	const double error = fabs(a.x.high) * b.error + fabs(b.x.high) * a.error + a.error * b.error;
-
-	return (bounded){x, error + 8 * RB_EPS_DOUBLE_DOUBLE * fabs(x.high)};
-}
-
-/* Returns a / b; its error is infinite if b may be 0. */
-static bounded
-divide_bounded(bounded a, bounded b)
-{
-	const double least = fabs(b.x.high) - 2 * b.error;
-	bounded r = {{0, 0}, HUGE_VAL};
-
-	if (!(least > 0))
-		return r;
-	r.x = rb_double_double_div(a.x, b.x);
-	r.error = (a.error + fabs(r.x.high) * b.error) / least * 1.01 +
-			  24 * RB_EPS_DOUBLE_DOUBLE * fabs(r.x.high);
-	return r;
-}
-
-/* Returns the root of a; its error is infinite if a may be 0. */
-static bounded
-root_of_bounded(bounded a)
-{
-	bounded r = {{0, 0}, HUGE_VAL};
-
-	if (!(a.x.high > 2 * a.error))
-		return r;
-	r.x = rb_double_double_sqrt(a.x);
-	r.error = a.error / r.x.high * 1.01 + 4 * RB_EPS_DOUBLE_DOUBLE * r.x.high;
-	return r;
-}
+/* ---- sums in double-double arithmetic ---- */
 
 /* Returns (b - a) x (d - c) in the projection. */
-static bounded
-bounded_cross(int axis, const double *a, const double *b, const double *c, const double *d,
-			  bool *fits)
+static rb_bounded
+bounded_cross(int axis, const double *a, const double *b, const double *c, const double *d)
 {
 	const int u = (axis + 1) % 3, v = (axis + 2) % 3;
 
-	return add_bounded(multiply_bounded(bounded_difference(b[u], a[u], fits),
-										bounded_difference(d[v], c[v], fits)),
-					   minus_bounded(multiply_bounded(bounded_difference(b[v], a[v], fits),
-													  bounded_difference(d[u], c[u], fits))));
+	return rb_bounded_add(
+		rb_bounded_mul(rb_bounded_difference(b[u], a[u]), rb_bounded_difference(d[v], c[v])),
+		rb_bounded_minus(
+			rb_bounded_mul(rb_bounded_difference(b[v], a[v]), rb_bounded_difference(d[u], c[u]))));
 }
 
 /* Returns the common area. */
-static bounded
-bounded_area(const flat_shape *s, bool *fits)
+static rb_bounded
+bounded_area(const flat_shape *s)
 {
 	const double *o = s->corner[0][0], *const *red = s->corner[0], *const *blue = s->corner[1];
-	bounded sum = {{0, 0}, 0}, square = {{0, 0}, 0}, normal;
+	rb_bounded sum = {{0, 0}, 0}, square = {{0, 0}, 0}, normal;
 
 	for (int n = 0; n < 2; n++)
 		for (int k = 0; k < 3; k++)
 			if (s->inside[n][(k + 1) % 3])
-				sum = add_bounded(sum, bounded_cross(s->axis, o, s->corner[n][k], o,
-													 s->corner[n][(k + 1) % 3], fits));
+				sum = rb_bounded_add(
+					sum, bounded_cross(s->axis, o, s->corner[n][k], o, s->corner[n][(k + 1) % 3]));
 	for (int i = 0; i < 3; i++)
 		for (int k = 0; k < 3; k++)
 		{
 			const double *a = red[i], *b = red[(i + 1) % 3], *x = blue[k], *y = blue[(k + 1) % 3];
-			bounded top, below;
+			rb_bounded top, below;
 
 			if (s->crossing[i][k] == 0)
 				continue;
 			/* t_e = (y - x) x (a - x) / below, and t_h = -(b - a) x (x - a) / below */
-			below = bounded_cross(s->axis, a, b, x, y, fits);
-			top = add_bounded(multiply_bounded(bounded_cross(s->axis, o, a, o, b, fits),
-											   bounded_cross(s->axis, x, y, x, a, fits)),
-							  multiply_bounded(bounded_cross(s->axis, o, x, o, y, fits),
-											   bounded_cross(s->axis, a, b, a, x, fits)));
+			below = bounded_cross(s->axis, a, b, x, y);
+			top = rb_bounded_add(rb_bounded_mul(bounded_cross(s->axis, o, a, o, b),
+												bounded_cross(s->axis, x, y, x, a)),
+								 rb_bounded_mul(bounded_cross(s->axis, o, x, o, y),
+												bounded_cross(s->axis, a, b, a, x)));
 			if (s->crossing[i][k] < 0)
-				top = minus_bounded(top);
-			sum = add_bounded(sum, divide_bounded(top, below));
+				top = rb_bounded_minus(top);
+			sum = rb_bounded_add(sum, rb_bounded_div(top, below));
 		}
 	for (int a = 0; a < 3; a++)
 	{
-		normal = bounded_cross(a, o, red[1], o, red[2], fits);
-		square = add_bounded(square, multiply_bounded(normal, normal));
+		normal = bounded_cross(a, o, red[1], o, red[2]);
+		square = rb_bounded_add(square, rb_bounded_mul(normal, normal));
 	}
-	normal = bounded_cross(s->axis, o, red[1], o, red[2], fits);
-	return divide_bounded(multiply_bounded(sum, root_of_bounded(square)),
-						  add_bounded(normal, normal));
+	normal = bounded_cross(s->axis, o, red[1], o, red[2]);
+	return rb_bounded_div(rb_bounded_mul(sum, rb_bounded_root(square)),
+						  rb_bounded_add(normal, normal));
 }
 
 /* Sums all areas. Sets *decided to false if more precision is needed. */
@@ -232,8 +156,7 @@ static rb_status
 sum_areas_roughly(rb_context *ctx, rb_exact_env *env, const rb_flat_pair *pairs, size_t n,
 				  double *area, bool *decided)
 {
-	bounded sum = {{0, 0}, 0};
-	bool fits = true;
+	rb_bounded sum = {{0, 0}, 0};
 
 	for (size_t i = 0; i < n; i++)
 	{
@@ -242,10 +165,10 @@ sum_areas_roughly(rb_context *ctx, rb_exact_env *env, const rb_flat_pair *pairs,
 		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
 			return RB_STOPPED;
 		find_flat_shape(env, &pairs[i], &s);
-		sum = add_bounded(sum, bounded_area(&s, &fits));
+		sum = rb_bounded_add(sum, bounded_area(&s));
 	}
 	*decided =
-		fits && sum.x.high > 0x1p-900 &&
+		sum.x.high > 0x1p-900 &&
 		rb_round_within(sum.x, 1.01 * sum.error + 4 * RB_EPS_DOUBLE_DOUBLE * sum.x.high, area);
 	return RB_OK;
 }

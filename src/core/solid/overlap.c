@@ -75,6 +75,7 @@ typedef struct overlap_room
 {
 	rb_exact_env env;
 	rb_overlap_terms terms;
+	rb_depth_faces faces[2];   /* Faces near the overlap */
 	RB_VEC(rb_flat_pair) flat; /* Coplanar triangles that share an area that counts */
 	/* For each triangle of the two rows: bit k if side k pierces an odd number of faces */
 	uint8_t *odd[2];
@@ -356,6 +357,45 @@ choose_origin(overlap_pair *o)
 	}
 }
 
+/* ---- depth ---- */
+
+/* Computes the depth of the overlap of a pair whose interiors meet. */
+static rb_status
+measure_depth(overlap_pair *o, double *depth)
+{
+	const double *red = o->w->side[0].box + 6 * (size_t) o->row[0];
+	const double *blue = o->w->side[1].box + 6 * (size_t) o->row[1];
+	double low[3], high[3];
+
+	for (int a = 0; a < 3; a++)
+	{
+		low[a] = rb_max(red[a], blue[a]);
+		high[a] = rb_min(red[3 + a], blue[3 + a]);
+	}
+	for (int side = 0; side < 2; side++)
+	{
+		const overlap_side *s = &o->w->side[side];
+		rb_depth_faces *faces = &o->room->faces[side];
+
+		rb_vec_clear(&faces->at);
+		for (uint32_t i = o->first[side]; i < o->end[side]; i++)
+		{
+			const double *t = triangle_of_side(s, i);
+			bool near = s->fans->sheet[i] != RB_NO_SHEET;
+
+			if (rb_stop_due(o->w->ctx, i, CHECK_INTERVAL))
+				return RB_STOPPED;
+			for (int a = 0; a < 3; a++)
+				near = near && rb_min(t[a], rb_min(t[3 + a], t[6 + a])) <= high[a] &&
+					   rb_max(t[a], rb_max(t[3 + a], t[6 + a])) >= low[a];
+			if (near)
+				RB_TRY(rb_vec_append(o->w->ctx, &faces->at,
+									 ((rb_depth_face){t, rb_points_inward(s->fans, i)})));
+		}
+	}
+	return rb_overlap_depth(o->w->ctx, o->room->faces, low, high, depth);
+}
+
 /*
  * Measures the overlap of group g, whose interiors meet. Sets *reaches to false if its volume is
  * below the least one.
@@ -395,7 +435,8 @@ measure_overlap(overlaps *w, overlap_room *room, size_t g, rb_overlap *overlap, 
 	for (int side = 0; side < 2; side++)
 		RB_TRY(add_inner_corners(&o, side));
 	RB_TRY(rb_overlap_sum(w->ctx, &room->terms, overlap));
-	return rb_overlap_reaches(w->ctx, &room->terms, overlap->volume, w->job->min_volume, reaches);
+	RB_TRY(rb_overlap_reaches(w->ctx, &room->terms, overlap->volume, w->job->min_volume, reaches));
+	return *reaches && w->job->depth ? measure_depth(&o, &overlap->depth) : RB_OK;
 }
 
 /* ---- areas in common ---- */
@@ -462,7 +503,7 @@ measure_overlaps_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	{
 		const rb_pair p = r->notes.at[r->group[g]];
 		overlap_room *room = &w->rooms[rb_thread_number(me)];
-		rb_overlap o = {0, {NAN, NAN, NAN}, 0};
+		rb_overlap o = {0, {NAN, NAN, NAN}, 0, w->job->depth ? 0 : NAN};
 		bool reaches = true;
 
 		if (rb_should_stop(w->ctx))
@@ -578,6 +619,8 @@ measure_all_overlaps(overlaps *w, rb_thread *team)
 		rb_vec_free(w->ctx->memory, &room->terms.terms);
 		rb_vec_free(w->ctx->memory, &room->flat);
 		for (int side = 0; side < 2; side++)
+			rb_vec_free(w->ctx->memory, &room->faces[side].at);
+		for (int side = 0; side < 2; side++)
 		{
 			RB_FREE(w->ctx->memory, room->odd[side]);
 			RB_FREE(w->ctx->memory, room->inside[side]);
@@ -656,11 +699,12 @@ put_overlap(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 }
 
 rb_status
-rb_overlap_measure(rb_context *ctx, const rb_set *red, const rb_set *blue, rb_overlap *overlap)
+rb_overlap_measure(rb_context *ctx, const rb_set *red, const rb_set *blue, bool depth,
+				   rb_overlap *overlap)
 {
-	const rb_job job = {.red = red, .blue = blue, .predicate = RB_OVERLAP};
+	const rb_job job = {.red = red, .blue = blue, .predicate = RB_OVERLAP, .depth = depth};
 	const rb_row_sink sink = {.put = put_overlap, .user = overlap};
 
-	*overlap = (rb_overlap){0, {NAN, NAN, NAN}, 0};
+	*overlap = (rb_overlap){0, {NAN, NAN, NAN}, 0, depth ? 0 : NAN};
 	return rb_compose_overlaps(ctx, &rb_backend_cpu, &job, &sink);
 }

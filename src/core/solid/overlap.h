@@ -104,6 +104,27 @@ typedef struct rb_flat_pair
 extern rb_status rb_contact_area(rb_context *ctx, rb_exact_env *env, const rb_flat_pair *pairs,
 								 size_t n, double *area);
 
+/* ---- depth.c ---- */
+
+/* A triangle of a solid, and whether its normal points into the solid */
+typedef struct rb_depth_face
+{
+	const double *triangle;
+	bool inward;
+} rb_depth_face;
+
+typedef struct rb_depth_faces
+{
+	RB_VEC(rb_depth_face) at;
+} rb_depth_faces;
+
+/*
+ * Computes the depth of what two solids share whose interiors meet, from the faces of each that meet
+ * their common box, given by its corners.
+ */
+extern rb_status rb_overlap_depth(rb_context *ctx, const rb_depth_faces faces[2], const double *low,
+								  const double *high, double *depth);
+
 #ifdef __cplusplus
 }
 #endif

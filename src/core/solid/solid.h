@@ -612,14 +612,16 @@ typedef struct rb_overlap
 	double centroid[3]; /* NaN if the volume is 0 */
 	/* Area that the boundaries share and the job asks for; 2^-1074 instead of 0 if there is one */
 	double contact_area;
+	/* Least width across a face; 2^-1074 instead of 0 if the interiors meet; NaN if not asked for */
+	double depth;
 } rb_overlap;
 
 /*
- * Measures what the only rows of two sets of triangles share. Returns RB_BAD_SOLID if one of them
+ * Measures what the only rows of two sets of triangles share, with its depth if wanted. Returns RB_BAD_SOLID if one of them
  * is not a valid solid.
  */
 extern rb_status rb_overlap_measure(rb_context *ctx, const rb_set *red, const rb_set *blue,
-									rb_overlap *overlap);
+									bool depth, rb_overlap *overlap);
 
 /* ---- position of one row (position.c) ---- */
 

@@ -71,9 +71,10 @@ static const rb_row_shape shapes[] = {
 							 RB_VALUE_HIGH_Z}},
 	[RB_RESULT_OVERLAPS] = {RB_ROWS_STREAM,
 							2 + RB_OVERLAP_WORDS,
-							7,
+							8,
 							{RB_VALUE_RED, RB_VALUE_BLUE, RB_VALUE_SHARED, RB_VALUE_SHARED_X,
-							 RB_VALUE_SHARED_Y, RB_VALUE_SHARED_Z, RB_VALUE_SHARED_CONTACT},
+							 RB_VALUE_SHARED_Y, RB_VALUE_SHARED_Z, RB_VALUE_SHARED_CONTACT,
+							 RB_VALUE_SHARED_DEPTH},
 							true},
 	[RB_RESULT_CUBOIDS] = {RB_ROWS_STREAM,
 						   2 + RB_CUBOID_WORDS,
@@ -147,6 +148,7 @@ static const Oid value_types[] = {
 	[RB_VALUE_SHARED_Y] = FLOAT8OID,
 	[RB_VALUE_SHARED_Z] = FLOAT8OID,
 	[RB_VALUE_SHARED_CONTACT] = FLOAT8OID,
+	[RB_VALUE_SHARED_DEPTH] = FLOAT8OID,
 	[RB_VALUE_PART_VOLUME] = FLOAT8OID,
 	[RB_VALUE_PART_FRACTION] = FLOAT8OID,
 	[RB_VALUE_INT8] = INT8OID,
@@ -271,7 +273,7 @@ rb_value_build(const rb_block *block, rb_value value, size_t i, bool *null)
 		return text_of_point_side(block->payload[i]);
 	if (value == RB_VALUE_RELATION)
 		return name_of_solids_relation(block->payload[i]);
-	if (value >= RB_VALUE_SHARED && value <= RB_VALUE_SHARED_CONTACT)
+	if (value >= RB_VALUE_SHARED && value <= RB_VALUE_SHARED_DEPTH)
 	{
 		const Datum shared = (Datum) block->payload[i * block->words + (value - RB_VALUE_SHARED)];
 

@@ -27,7 +27,7 @@ typedef enum rb_result
 	RB_RESULT_RELATIONS, /* red_id, blue_id, relation */
 	RB_RESULT_SOLIDS,    /* id, faces, closed, oriented, self_intersections, reason */
 	RB_RESULT_MEASURES,  /* id, volume, area, cx, cy, cz, lx, ly, lz, hx, hy, hz */
-	RB_RESULT_OVERLAPS,  /* red_id, blue_id, volume, cx, cy, cz, contact_area */
+	RB_RESULT_OVERLAPS,  /* red_id, blue_id, volume, cx, cy, cz, contact_area, depth */
 	RB_RESULT_CUBOIDS,   /* box_id, solid_id, volume, fraction */
 	RB_RESULT_AREAS,     /* red_id, blue_id, area */
 	RB_RESULT_LENGTHS,   /* line_id, polygon_id, length */
@@ -171,11 +171,12 @@ typedef enum rb_value
 	RB_VALUE_HIGH_X,
 	RB_VALUE_HIGH_Y,
 	RB_VALUE_HIGH_Z,
-	RB_VALUE_SHARED, /* Fields of rb_overlap; NULL if not a number, up to the contact area */
+	RB_VALUE_SHARED, /* Fields of rb_overlap; NULL if not a number, up to the depth */
 	RB_VALUE_SHARED_X,
 	RB_VALUE_SHARED_Y,
 	RB_VALUE_SHARED_Z,
 	RB_VALUE_SHARED_CONTACT,
+	RB_VALUE_SHARED_DEPTH,
 	RB_VALUE_PART_VOLUME, /* Fields of rb_cuboid_share */
 	RB_VALUE_PART_FRACTION,
 	RB_VALUE_INT8,
@@ -263,6 +264,7 @@ typedef struct rb_call_args
 	double distance;
 	uint32 nearest;           /* Number of neighbors, for rb_join_is_nearest */
 	rb_contact_faces contact; /* Faces that count as contact of an overlap */
+	bool depth;               /* True if the depth of an overlap is wanted */
 	double min_volume;        /* Least volume of an overlap that is returned */
 	bool skip_bad;            /* True if invalid solids are skipped instead of raising an error */
 	rb_box tile;              /* For rb_join_has_tile; dims is 0 if not given */

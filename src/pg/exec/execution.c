@@ -415,6 +415,7 @@ rb_run_job(const rb_join_run *run)
 	job.distance = run->call.distance;
 	job.nearest = run->call.nearest;
 	job.contact = run->call.contact;
+	job.depth = run->call.depth;
 	job.min_volume = run->call.min_volume;
 	job.frame = run->call.frame;
 	job.skip_bad = run->call.skip_bad;

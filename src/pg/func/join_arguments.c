@@ -39,8 +39,8 @@ list_join_arguments(const rb_join *join)
 			return "* *_id *_geom *_solid face_tolerance on_bad tile_low tile_high";
 		case RB_OVERLAP:
 			return rb_join_sides(join) == 1
-					   ? "* *_id *_geom solid face_tolerance on_bad contact min_volume tile_low tile_high"
-					   : "* *_id *_geom *_solid face_tolerance on_bad contact min_volume tile_low tile_high";
+					   ? "* *_id *_geom solid face_tolerance on_bad contact depth min_volume tile_low tile_high"
+					   : "* *_id *_geom *_solid face_tolerance on_bad contact depth min_volume tile_low tile_high";
 		case RB_AREA:
 		case RB_LENGTH:
 			return "* *_id *_geom on_bad tile_low tile_high";
@@ -275,6 +275,8 @@ rb_call_args_read(const rb_join *join, Oid function, const NullableDatum *args, 
 	call->nearest = read_neighbors_argument(join, &a);
 	call->skip_bad = rb_argument_choice(&a, "on_bad", "error", "skip");
 	call->contact = read_contact_argument(join, &a);
+	call->depth = join->predicate == RB_OVERLAP && !rb_argument(&a, "depth")->isnull &&
+				  DatumGetBool(rb_argument(&a, "depth")->value);
 	call->min_volume = read_min_volume_argument(join, &a);
 	read_tile_argument(join, &a, &call->tile);
 	read_frame_argument(join, &a, call);

@@ -360,6 +360,7 @@ redblue_geometry_area(PG_FUNCTION_ARGS)
 typedef struct overlap_call
 {
 	rb_pairwise *pairwise;
+	bool depth; /* True if the depth is wanted */
 	rb_overlap overlap;
 } overlap_call;
 
@@ -371,7 +372,32 @@ measure_overlap_by_helper(void *arg)
 	rb_pairwise *p = q->pairwise;
 
 	return rb_overlap_measure(&p->ctx, rb_pairwise_operand(p, 0)->set,
-							  rb_pairwise_operand(p, 1)->set, &q->overlap);
+							  rb_pairwise_operand(p, 1)->set, q->depth, &q->overlap);
+}
+
+/* Measures the overlap of two geometries. Returns false if one of them is empty. */
+static bool
+measure_overlap_of_geometries(FunctionCallInfo fcinfo, const char *function, overlap_call *q)
+{
+	const rb_operand *red, *blue;
+	rb_status status;
+
+	q->pairwise = rb_pairwise_begin(fcinfo, function);
+	q->overlap = (rb_overlap){0};
+	red = rb_pairwise_operand(q->pairwise, 0);
+	blue = rb_pairwise_operand(q->pairwise, 1);
+	/* Only a nonempty geometry has a box. */
+	if (are_stored_boxes_disjoint(&red->header, &blue->header))
+		return true;
+	rb_pairwise_read_placed(fcinfo, q->pairwise, 0, false);
+	rb_pairwise_read_placed(fcinfo, q->pairwise, 1, false);
+	if (red->set == NULL || blue->set == NULL)
+		return false;
+	status = rb_pairwise_work(q->pairwise, (uint64) red->set->nparts + blue->set->nparts,
+							  measure_overlap_by_helper, q);
+	if (status != RB_OK)
+		raise_pairwise_failure(q->pairwise, status);
+	return true;
 }
 
 PG_FUNCTION_INFO_V1(redblue_geometry_overlap_volume);
@@ -379,23 +405,23 @@ PG_FUNCTION_INFO_V1(redblue_geometry_overlap_volume);
 Datum
 redblue_geometry_overlap_volume(PG_FUNCTION_ARGS)
 {
-	overlap_call q = {.pairwise = rb_pairwise_begin(fcinfo, "redblue_overlap_volume")};
-	const rb_operand *red = rb_pairwise_operand(q.pairwise, 0);
-	const rb_operand *blue = rb_pairwise_operand(q.pairwise, 1);
-	rb_status status;
+	overlap_call q = {.depth = false};
 
-	/* Only a nonempty geometry has a box. */
-	if (are_stored_boxes_disjoint(&red->header, &blue->header))
-		PG_RETURN_FLOAT8(0);
-	rb_pairwise_read_placed(fcinfo, q.pairwise, 0, false);
-	rb_pairwise_read_placed(fcinfo, q.pairwise, 1, false);
-	if (red->set == NULL || blue->set == NULL)
+	if (!measure_overlap_of_geometries(fcinfo, "redblue_overlap_volume", &q))
 		PG_RETURN_NULL();
-	status = rb_pairwise_work(q.pairwise, (uint64) red->set->nparts + blue->set->nparts,
-							  measure_overlap_by_helper, &q);
-	if (status != RB_OK)
-		raise_pairwise_failure(q.pairwise, status);
 	PG_RETURN_FLOAT8(q.overlap.volume);
+}
+
+PG_FUNCTION_INFO_V1(redblue_geometry_overlap_depth);
+
+Datum
+redblue_geometry_overlap_depth(PG_FUNCTION_ARGS)
+{
+	overlap_call q = {.depth = true};
+
+	if (!measure_overlap_of_geometries(fcinfo, "redblue_overlap_depth", &q))
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8(q.overlap.depth);
 }
 
 typedef struct area_call

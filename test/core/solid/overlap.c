@@ -2,8 +2,7 @@
  * overlap.c
  *	  Tests the measures of overlaps against rationals.
  *
- * The reference of tetrahedra clips the faces of each one by the four planes of the other one; that of bodies of cells adds up common
- * cells. Nearly all pairs are degenerate: corners on small lattices, common faces and edges, equal solids.
+ * The reference of tetrahedra clips them (overlap_reference.h); that of bodies of cells adds up common cells. Nearly all pairs are degenerate: corners on small lattices, common faces and edges, equal solids.
  */
 #include "core/join/join.h"
 #include "core/solid/solid.h"
@@ -13,209 +12,13 @@
 #include "check.h"
 #include "is_nearest.h"
 #include "core/exact/orient.h"
+#include "overlap_reference.h"
 
 #include <gmp.h>
 #include <stdlib.h>
 
-#define MOST_CORNERS 24
-#define MOST_FACES 12
-
 static rb_memory *memory;
 static rb_context ctx;
-
-/* ---- reference: convex polyhedra ---- */
-
-typedef struct point
-{
-	mpq_t at[3];
-} point;
-
-/* A face: corners in order */
-typedef struct face
-{
-	int n;
-	point corner[MOST_CORNERS];
-} face;
-
-typedef struct polyhedron
-{
-	int n;
-	face of[MOST_FACES];
-} polyhedron;
-
-static polyhedron current, next;
-
-static void
-copy_point(point *to, const point *from)
-{
-	for (int a = 0; a < 3; a++)
-		mpq_set(to->at[a], from->at[a]);
-}
-
-/* Sets det to (b - a) x (c - a) . (p - a), where b - a and so on are differences of rationals. */
-static void
-find_side(mpq_t det, const double *t, const point *p)
-{
-	mpq_t u[3], v[3], w[3], x, y;
-
-	mpq_init(x);
-	mpq_init(y);
-	mpq_set_ui(det, 0, 1);
-	for (int a = 0; a < 3; a++)
-	{
-		mpq_init(u[a]);
-		mpq_init(v[a]);
-		mpq_init(w[a]);
-		mpq_set_d(x, t[a]);
-		mpq_set_d(u[a], t[3 + a]);
-		mpq_sub(u[a], u[a], x);
-		mpq_set_d(v[a], t[6 + a]);
-		mpq_sub(v[a], v[a], x);
-		mpq_sub(w[a], p->at[a], x);
-	}
-	for (int a = 0; a < 3; a++)
-	{
-		const int i = (a + 1) % 3, j = (a + 2) % 3;
-
-		mpq_mul(x, u[i], v[j]);
-		mpq_mul(y, u[j], v[i]);
-		mpq_sub(x, x, y);
-		mpq_mul(x, x, w[a]);
-		mpq_add(det, det, x);
-	}
-	for (int a = 0; a < 3; a++)
-	{
-		mpq_clear(u[a]);
-		mpq_clear(v[a]);
-		mpq_clear(w[a]);
-	}
-	mpq_clear(x);
-	mpq_clear(y);
-}
-
-/* Keeps the part of each face on the negative side of the plane of t. */
-static void
-clip(const double *t)
-{
-	mpq_t side[MOST_CORNERS], x, y;
-	polyhedron swap;
-
-	mpq_init(x);
-	mpq_init(y);
-	for (int k = 0; k < MOST_CORNERS; k++)
-		mpq_init(side[k]);
-	next.n = 0;
-	for (int i = 0; i < current.n; i++)
-	{
-		const face *f = &current.of[i];
-		face *g = &next.of[next.n];
-
-		g->n = 0;
-		for (int k = 0; k < f->n; k++)
-			find_side(side[k], t, &f->corner[k]);
-		for (int k = 0; k < f->n; k++)
-		{
-			const int m = (k + 1) % f->n, s = mpq_sgn(side[k]);
-
-			if (s <= 0)
-				copy_point(&g->corner[g->n++], &f->corner[k]);
-			if (s * mpq_sgn(side[m]) >= 0)
-				continue;
-			/* The point where the edge meets the plane */
-			for (int a = 0; a < 3; a++)
-			{
-				mpq_sub(x, f->corner[m].at[a], f->corner[k].at[a]);
-				mpq_mul(x, x, side[k]);
-				mpq_sub(y, side[k], side[m]);
-				mpq_div(x, x, y);
-				mpq_add(g->corner[g->n].at[a], f->corner[k].at[a], x);
-			}
-			g->n++;
-		}
-		next.n += g->n > 2;
-	}
-	swap = current;
-	current = next;
-	next = swap;
-	mpq_clear(x);
-	mpq_clear(y);
-	for (int k = 0; k < MOST_CORNERS; k++)
-		mpq_clear(side[k]);
-}
-
-/* Adds det(p0, p1, p2) and det (p0 + p1 + p2). */
-static void
-add_triangle(mpq_t volume, mpq_t moment[3], const point *p0, const point *p1, const point *p2)
-{
-	mpq_t det, x, y;
-
-	mpq_init(det);
-	mpq_init(x);
-	mpq_init(y);
-	for (int a = 0; a < 3; a++)
-	{
-		const int u = (a + 1) % 3, v = (a + 2) % 3;
-
-		mpq_mul(x, p1->at[u], p2->at[v]);
-		mpq_mul(y, p1->at[v], p2->at[u]);
-		mpq_sub(x, x, y);
-		mpq_mul(x, x, p0->at[a]);
-		mpq_add(det, det, x);
-	}
-	mpq_add(volume, volume, det);
-	for (int a = 0; a < 3; a++)
-	{
-		mpq_add(x, p0->at[a], p1->at[a]);
-		mpq_add(x, x, p2->at[a]);
-		mpq_mul(x, x, det);
-		mpq_add(moment[a], moment[a], x);
-	}
-	mpq_clear(det);
-	mpq_clear(x);
-	mpq_clear(y);
-}
-
-/*
- * Adds six times the volume and 24 times the moment below the faces of one outward tetrahedron in
- * another one. With `once`, faces in the plane of a face of the other one, with the same normal, are
- * left out, because they are counted for that one.
- */
-static void
-add_faces_inside(mpq_t volume, mpq_t moment[3], const double *of, const double *in, bool once)
-{
-	current.n = 0;
-	for (int i = 0; i < 4; i++)
-	{
-		bool common = false;
-
-		for (int k = 0; k < 4; k++)
-		{
-			const double *f = of + 9 * i, *g = in + 9 * k;
-			bool flat = true;
-			int below = 0;
-
-			for (int c = 0; c < 3; c++)
-				flat = flat && rb_orient3d(g, g + 3, g + 6, f + 3 * c) == 0;
-			for (int c = 0; c < 12; c++)
-				below |= rb_orient3d(g, g + 3, g + 6, of + 3 * c) < 0;
-			common = common || (flat && below);
-		}
-		if (common && once)
-			continue;
-		current.of[current.n].n = 3;
-		for (int k = 0; k < 9; k++)
-			mpq_set_d(current.of[current.n].corner[k / 3].at[k % 3], of[9 * i + k]);
-		current.n++;
-	}
-	for (int i = 0; i < 4; i++)
-		clip(in + 9 * i);
-	for (int i = 0; i < current.n; i++)
-		for (int k = 1; k + 1 < current.of[i].n; k++)
-			add_triangle(volume, moment, &current.of[i].corner[0], &current.of[i].corner[k],
-						 &current.of[i].corner[k + 1]);
-}
-
-/* ---- comparison ---- */
 
 /* Makes an outward tetrahedron of lattice points, moved and scaled. Returns false if it is flat. */
 static bool
@@ -281,8 +84,11 @@ static rb_contact_faces counted_faces; /* Faces that count in `ask` */
 static rb_status
 ask(const side *red, const side *blue, table *t)
 {
-	const rb_job job = {
-		.red = &red->set, .blue = &blue->set, .predicate = RB_OVERLAP, .contact = counted_faces};
+	const rb_job job = {.red = &red->set,
+						.blue = &blue->set,
+						.predicate = RB_OVERLAP,
+						.contact = counted_faces,
+						.depth = true};
 	const rb_row_sink sink = {.put = put_rows, .user = t};
 
 	memset(t->count, 0, sizeof t->count);
@@ -319,7 +125,8 @@ make_side(side *s)
 static rb_status
 ask_self(const side *solids, double least, table *t)
 {
-	const rb_job job = {.red = &solids->set, .predicate = RB_OVERLAP, .min_volume = least};
+	const rb_job job = {
+		.red = &solids->set, .predicate = RB_OVERLAP, .min_volume = least, .depth = true};
 	const rb_row_sink sink = {.put = put_rows, .user = t};
 
 	memset(t->count, 0, sizeof t->count);
@@ -330,90 +137,6 @@ static bool
 is_same(const rb_overlap *a, const rb_overlap *b)
 {
 	return memcmp(a, b, sizeof *a) == 0;
-}
-
-/* ---- reference: areas in common ---- */
-
-#define AREA_BITS 8192 /* Precision of a sum of roots */
-
-/* Returns true if d is the double nearest to a sum of roots. */
-static bool
-is_nearest_area(double d, const mpf_t area)
-{
-	mpq_t x;
-	bool nearest;
-
-	mpq_init(x);
-	mpq_set_f(x, area);
-	nearest = is_nearest(d, x) || (d == 0x1p-1074 && mpq_get_d(x) <= d && mpq_sgn(x) > 0);
-	mpq_clear(x);
-	return nearest;
-}
-
-/* Adds the area of a face. */
-static void
-add_area_of_face(mpf_t area, const face *f)
-{
-	mpq_t sum[3], x, y;
-	mpf_t square, root;
-
-	mpq_inits(sum[0], sum[1], sum[2], x, y, NULL);
-	mpf_init2(square, AREA_BITS);
-	mpf_init2(root, AREA_BITS);
-	for (int k = 0; k < f->n; k++)
-		for (int a = 0; a < 3; a++)
-		{
-			const int u = (a + 1) % 3, v = (a + 2) % 3, next_corner = (k + 1) % f->n;
-
-			mpq_mul(x, f->corner[k].at[u], f->corner[next_corner].at[v]);
-			mpq_mul(y, f->corner[k].at[v], f->corner[next_corner].at[u]);
-			mpq_sub(x, x, y);
-			mpq_add(sum[a], sum[a], x);
-		}
-	mpq_set_ui(y, 0, 1);
-	for (int a = 0; a < 3; a++)
-	{
-		mpq_mul(x, sum[a], sum[a]);
-		mpq_add(y, y, x);
-	}
-	/* Roots of the numerator and the denominator are exact if these are squares. */
-	mpf_set_z(square, mpq_numref(y));
-	mpf_sqrt(root, square);
-	mpf_set_z(square, mpq_denref(y));
-	mpf_sqrt(square, square);
-	mpf_div(root, root, square);
-	mpf_div_2exp(root, root, 1);
-	mpf_add(area, area, root);
-	mpq_clears(sum[0], sum[1], sum[2], x, y, NULL);
-	mpf_clears(square, root, NULL);
-}
-
-/* Adds the areas that two outward tetrahedra share: [0] where they are on different sides, [1] on the same side. */
-static void
-add_common_areas(mpf_t area[2], const double *red, const double *blue)
-{
-	for (int i = 0; i < 4; i++)
-		for (int k = 0; k < 4; k++)
-		{
-			const double *f = red + 9 * i, *g = blue + 9 * k;
-			bool flat = true, above = false;
-
-			for (int c = 0; c < 3; c++)
-				flat = flat && rb_orient3d(g, g + 3, g + 6, f + 3 * c) == 0;
-			if (!flat)
-				continue;
-			for (int c = 0; c < 12; c++)
-				above = above || rb_orient3d(g, g + 3, g + 6, red + 3 * c) > 0;
-			current.n = 1;
-			current.of[0].n = 3;
-			for (int c = 0; c < 9; c++)
-				mpq_set_d(current.of[0].corner[c / 3].at[c % 3], f[c]);
-			for (int other = 0; other < 4; other++)
-				if (other != k)
-					clip(blue + 9 * other);
-			if (current.n > 0)
-				add_area_of_face(area[!above], &current.of[0]);
-		}
 }
 
 /* Compares the area that two tetrahedra share, with faces that count, with the reference. */
@@ -454,6 +177,14 @@ compare_with_reference(const double *red, const double *blue, const rb_overlap *
 	add_faces_inside(volume, moment, red, blue, false);
 	add_faces_inside(volume, moment, blue, red, true);
 	meet = mpq_sgn(volume) != 0;
+	if (count == 1 && meet)
+	{
+		find_square_of_depth(x, red, blue);
+		CHECK(is_nearest_root(o->depth, x) || (o->depth == 0x1p-1074 && mpq_get_d(x) == 0),
+			  "depth %a, not %a", o->depth, sqrt(mpq_get_d(x)));
+	}
+	else if (count == 1)
+		CHECK(o->depth == 0, "depth %a, not 0", o->depth);
 	if (!meet)
 		CHECK(count == 0 || (o->volume == 0 && isnan(o->centroid[0])), "volume %a, not 0",
 			  o->volume);
@@ -766,6 +497,96 @@ compare_areas_of_cells(const cells *red, const cells *blue, const affine *m, con
 	mpf_clears(sum, root, NULL);
 }
 
+/* ---- depth of bodies of cells ---- */
+
+#define UNITS 9 /* The lattice has cells of size 2 from 0 to 2, so units from 0 to 8 */
+
+/* Returns true if a unit of the lattice is in a cell. */
+static bool
+is_unit(const cells *c, const int at[3])
+{
+	int cell[3];
+
+	for (int a = 0; a < 3; a++)
+	{
+		if (at[a] < c->from[a])
+			return false;
+		cell[a] = (at[a] - c->from[a]) / 2;
+	}
+	return is_cell(c, cell);
+}
+
+/* Adds a unit, and those connected with it, to a part, and finds the extents of the part. */
+static void
+fill_part(bool todo[UNITS][UNITS][UNITS], const int at[3], int low[3], int high[3])
+{
+	for (int a = 0; a < 3; a++)
+		if (at[a] < 0 || at[a] >= UNITS)
+			return;
+	if (!todo[at[0]][at[1]][at[2]])
+		return;
+	todo[at[0]][at[1]][at[2]] = false;
+	for (int i = 0; i < 6; i++)
+	{
+		int to[3] = {at[0], at[1], at[2]};
+
+		low[i / 2] = at[i / 2] < low[i / 2] ? at[i / 2] : low[i / 2];
+		high[i / 2] = at[i / 2] + 1 > high[i / 2] ? at[i / 2] + 1 : high[i / 2];
+		to[i / 2] += i % 2 == 0 ? -1 : 1;
+		fill_part(todo, to, low, high);
+	}
+}
+
+/* Compares the depth of two bodies of cells. */
+static void
+compare_depth_of_cells(const cells *red, const cells *blue, const affine *m, double depth)
+{
+	bool todo[UNITS][UNITS][UNITS];
+	mpq_t square, of, x;
+
+	mpq_inits(square, of, x, NULL);
+	for (int i = 0; i < UNITS * UNITS * UNITS; i++)
+	{
+		const int at[3] = {i / 81, i / 9 % 9, i % 9};
+
+		todo[at[0]][at[1]][at[2]] = is_unit(red, at) && is_unit(blue, at);
+	}
+	for (int i = 0; i < UNITS * UNITS * UNITS; i++)
+	{
+		const int at[3] = {i / 81, i / 9 % 9, i % 9};
+		int low[3] = {UNITS, UNITS, UNITS}, high[3] = {0, 0, 0};
+		mpq_t least;
+
+		if (!todo[at[0]][at[1]][at[2]])
+			continue;
+		fill_part(todo, at, low, high);
+		mpq_init(least);
+		for (int a = 0; a < 3; a++)
+		{
+			double n = 0;
+
+			for (int j = 0; j < 3; j++)
+			{
+				const int k = (j + 1) % 3, l = (j + 2) % 3, u = (a + 1) % 3, v = (a + 2) % 3;
+				const double c = m->to[k][u] * m->to[l][v] - m->to[l][u] * m->to[k][v];
+
+				n += c * c;
+			}
+			mpq_set_d(x, (high[a] - low[a]) * m->determinant);
+			mpq_mul(x, x, x);
+			mpq_set_d(of, n);
+			mpq_div(x, x, of);
+			if (a == 0 || mpq_cmp(x, least) < 0)
+				mpq_set(least, x);
+		}
+		if (mpq_cmp(least, square) > 0)
+			mpq_set(square, least);
+		mpq_clear(least);
+	}
+	CHECK(is_nearest_root(depth, square), "depth %a, not %a", depth, sqrt(mpq_get_d(square)));
+	mpq_clears(square, of, x, NULL);
+}
+
 /* Compares bodies of cells, with common faces, edges of four faces and cavities. */
 static void
 bodies_of_cells(void)
@@ -789,7 +610,8 @@ bodies_of_cells(void)
 			const rb_job job = {.red = &red.set,
 								.blue = &blue.set,
 								.predicate = RB_OVERLAP,
-								.contact = counted_faces};
+								.contact = counted_faces,
+								.depth = true};
 			const rb_row_sink sink = {.put = put_rows, .user = &t};
 
 			memset(t.count, 0, sizeof t.count);
@@ -812,6 +634,8 @@ bodies_of_cells(void)
 					continue;
 				}
 				meet++;
+				if (t.count[r][b] == 1)
+					compare_depth_of_cells(&red.of[r], &blue.of[b], &m, o->depth);
 				CHECK(t.count[r][b] == 1 && o->volume == volume * fabs(m.determinant),
 					  "volume %a, not %a", o->volume, volume * fabs(m.determinant));
 				mpq_init(x);
@@ -972,21 +796,6 @@ little_memory_and_stop(void)
 	} while (status != RB_OK && limit < 1u << 30);
 	CHECK(status == RB_OK && refused > 10, "status %d after %d", (int) status, refused);
 	rb_context_init(&ctx, memory);
-}
-
-/* Initializes the numbers of the reference. */
-static void
-prepare(void)
-{
-	for (int k = 0; k < 2; k++)
-	{
-		polyhedron *p = k == 0 ? &current : &next;
-
-		for (int i = 0; i < MOST_FACES; i++)
-			for (int c = 0; c < MOST_CORNERS; c++)
-				for (int a = 0; a < 3; a++)
-					mpq_init(p->of[i].corner[c].at[a]);
-	}
 }
 
 int

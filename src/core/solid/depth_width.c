@@ -1,0 +1,472 @@
+/*
+ * depth_width.c
+ *	  Computes the widths of the connected parts of what two solids share, rounded to nearest.
+ *
+ * Cells belong to the same part if they share an area of a plane. The width of a part across a plane
+ * is the distance of its highest and its lowest point, seen from the plane. Rounding preserves the
+ * order of widths. So bounds on each width are rounded, and if the results for all of them agree on
+ * the depth, it is the double nearest to the exact one. Otherwise longer numbers follow, and an exact
+ * comparison with the middle of two doubles.
+ */
+#include "core/solid/depth.h"
+#include "core/base/union_find.h"
+
+#include <math.h>
+
+/* ---- connected parts ---- */
+
+/* Returns true if an edge of facet f has facet g, in the same plane, on its outer side. */
+static bool
+is_facet_beside(rb_depth_run *d, const rb_depth_polygon *f, const rb_depth_polygon *g)
+{
+	for (size_t k = 0; k < f->n; k++)
+	{
+		const uint32_t edge = d->facets.corners.at[f->first + k].edge;
+		bool beside = true;
+		int inner = 0;
+
+		for (size_t i = 0; i < f->n && inner == 0; i++)
+			inner = rb_depth_side(d, d->facets.corners.at[f->first + i].point, edge);
+		for (size_t i = 0; i < g->n && beside; i++)
+			beside = inner * rb_depth_side(d, d->facets.corners.at[g->first + i].point, edge) <= 0;
+		if (beside)
+			return true;
+	}
+	return false;
+}
+
+/* Unites the cells that share an area of a plane. `facet` lists the n facets in that plane. */
+static rb_status
+unite_cells(rb_depth_run *d, const uint32_t *facet, size_t n, uint32_t *part)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < i; k++)
+		{
+			const rb_depth_polygon *f = &d->facets.at.at[facet[i]], *g = &d->facets.at.at[facet[k]];
+			const uint32_t a = d->cell_of.at[facet[i]], b = d->cell_of.at[facet[k]];
+
+			if (rb_stop_due(d->ctx, d->steps++, RB_DEPTH_CHECKS))
+				return RB_STOPPED;
+			if (f->side != g->side && rb_find_root(part, a) != rb_find_root(part, b) &&
+				!is_facet_beside(d, f, g) && !is_facet_beside(d, g, f))
+				(void) rb_unite(part, a, b);
+		}
+	return RB_OK;
+}
+
+/* Finds the connected parts of the cells. */
+static rb_status
+find_depth_parts(rb_depth_run *d, uint32_t *part)
+{
+	const size_t planes = d->planes.n, n = d->facets.at.n;
+	uint32_t *start = NULL, *facet = NULL;
+	RB_FREE_AT_END(d->ctx->memory, &start, &facet);
+
+	RB_TRY(RB_ALLOCATE(d->ctx, start, planes + 2));
+	RB_TRY(RB_ALLOCATE(d->ctx, facet, n + 1));
+	memset(start, 0, (planes + 2) * sizeof *start);
+	for (size_t i = 0; i < n; i++)
+		start[d->facets.at.at[i].plane + 2]++;
+	for (size_t i = 2; i < planes + 2; i++)
+		start[i] += start[i - 1];
+	for (size_t i = 0; i < n; i++)
+		facet[start[d->facets.at.at[i].plane + 1]++] = (uint32_t) i;
+	rb_union_find_init(part, d->ncells);
+	for (size_t i = 0; i < planes; i++)
+		RB_TRY(unite_cells(d, facet + start[i], start[i + 1] - start[i], part));
+	return RB_OK;
+}
+
+/* ---- widths ---- */
+
+#define LEAST_WORDS 3
+#define MOST_WORDS RB_SIZE(96, 12)
+#define EXACT_WORDS 6 /* Words from which widths are compared exactly */
+
+_Static_assert(RB_NUMBER_DEGREE(3, 8) + 2 * MOST_WORDS + 4 <= RB_NUMBER_WORDS,
+			   "room for heights truncated to words");
+
+/* The width of a part across the plane of one of its faces, as bounds on the nearest double */
+typedef struct depth_width
+{
+	uint32_t plane;
+	double low;
+	double high;
+} depth_width;
+
+/* A connected part: its points, and its widths */
+typedef struct depth_part
+{
+	RB_VEC(uint32_t) points;
+	RB_VEC(depth_width) widths;
+} depth_part;
+
+/*
+ * Finds the width across a plane perpendicular to an axis as the difference of two doubles. Returns
+ * false if other points might be extreme.
+ */
+static bool
+find_width_along_axis(const rb_depth_run *d, const depth_part *part, int axis, depth_width *w)
+{
+	double low = HUGE_VAL, high = -HUGE_VAL, least = HUGE_VAL, most = -HUGE_VAL, x;
+
+	for (size_t i = 0; i < part->points.n; i++)
+	{
+		const rb_depth_point *p = &d->points.at[part->points.at[i]];
+		const double at = p->at[axis].x.high, size = fabs(at) + fabs(d->origin[axis]);
+		const double error = 1.01 * p->at[axis].error + 0x1p-50 * size;
+
+		if (rb_depth_coordinate(d, p, axis, &x))
+		{
+			low = rb_min(low, x);
+			high = rb_max(high, x);
+			continue;
+		}
+		if (!(error < HUGE_VAL))
+			return false;
+		least = rb_min(least, d->origin[axis] + at - error);
+		most = rb_max(most, d->origin[axis] + at + error);
+	}
+	w->low = w->high = high - low;
+	return least >= low && most <= high && high > low;
+}
+
+/* Bounds the width across a plane, in double-double arithmetic. */
+static void
+bound_width(const rb_depth_run *d, const depth_part *part, depth_width *w)
+{
+	const rb_depth_plane *plane = &d->planes.at[w->plane];
+	rb_bounded low = {{HUGE_VAL, 0}, 0}, high = {{-HUGE_VAL, 0}, 0}, to[3], v;
+	double error = 0, most;
+
+	w->low = 0;
+	w->high = HUGE_VAL;
+	if (plane->axis >= 0 && find_width_along_axis(d, part, plane->axis, w))
+		return;
+	w->low = 0;
+	w->high = HUGE_VAL;
+	rb_bounded_vector(to, plane->t, d->origin);
+	for (size_t i = 0; i < part->points.n; i++)
+	{
+		const rb_depth_point *p = &d->points.at[part->points.at[i]];
+		rb_bounded from[3];
+
+		for (int a = 0; a < 3; a++)
+			from[a] = rb_bounded_sub(p->at[a], to[a]);
+		v = rb_bounded_dot(plane->n, from);
+		if (!(v.error < HUGE_VAL && fabs(v.x.high) <= DBL_MAX))
+			return;
+		error = rb_max(error, v.error);
+		if (v.x.high > high.x.high || (v.x.high == high.x.high && v.x.low > high.x.low))
+			high.x = v.x;
+		if (v.x.high < low.x.high || (v.x.high == low.x.high && v.x.low < low.x.low))
+			low.x = v.x;
+	}
+	low.error = high.error = error;
+	v = rb_bounded_div(rb_bounded_sub(high, low),
+					   rb_bounded_root(rb_bounded_dot(plane->n, plane->n)));
+	most = 1.01 * v.error + 16 * RB_EPS_DOUBLE_DOUBLE * fabs(v.x.high);
+	if (!(most < 0x1p-20 * v.x.high && v.x.high > 0x1p-900 && v.x.high < 0x1p900))
+		return;
+	w->low = rb_double_double_add(v.x, rb_double_double_of(-most)).high;
+	w->high = rb_double_double_add(v.x, rb_double_double_of(most)).high;
+}
+
+/* Bounds a quotient of exact numbers, truncated to `words` words. */
+static void
+bound_quotient(const rb_number *top, const rb_number *below, int words, rb_number *low,
+			   rb_number *high)
+{
+	rb_number q, unit;
+
+	low->sign = low->n = low->low = 0;
+	high->sign = high->n = high->low = 0;
+	if (top->sign == 0)
+		return;
+	rb_number_div(&q, top, below, words);
+	rb_number_truncate(&q, words);
+	rb_number_of_parts(&unit, 1, 64 * (q.low + q.n - words) + 1);
+	rb_number_sub(low, &q, &unit);
+	rb_number_add(high, &q, &unit);
+}
+
+/* Bounds the heights of the highest and the lowest point of a part above a plane. */
+static rb_status
+bound_heights(rb_depth_run *d, const depth_part *part, const double *t, int words,
+			  rb_number most[2], rb_number least[2])
+{
+	rb_number top, below, low, high;
+
+	for (size_t i = 0; i < part->points.n; i++)
+	{
+		if (rb_stop_due(d->ctx, i, 64))
+			return RB_STOPPED;
+		rb_depth_height(d, &d->points.at[part->points.at[i]], t, &top, &below);
+		bound_quotient(&top, &below, words, &low, &high);
+		if (i == 0 || rb_number_compare(&low, &most[0]) > 0)
+			rb_number_copy(&most[0], &low);
+		if (i == 0 || rb_number_compare(&high, &most[1]) > 0)
+			rb_number_copy(&most[1], &high);
+		if (i == 0 || rb_number_compare(&low, &least[0]) < 0)
+			rb_number_copy(&least[0], &low);
+		if (i == 0 || rb_number_compare(&high, &least[1]) < 0)
+			rb_number_copy(&least[1], &high);
+	}
+	return RB_OK;
+}
+
+/* Finds the square of the length of a triangle's normal. */
+static void
+find_square_of_plane(rb_number *square, const double *t)
+{
+	rb_number normal[3];
+
+	rb_triangle_normal(normal, t);
+	rb_number_dot3(square, normal, normal);
+}
+
+/* Returns the double nearest to a quotient of positive numbers, or 0. */
+static double
+round_quotient(const rb_number *top, const rb_number *below)
+{
+	rb_number q;
+
+	if (top->sign <= 0)
+		return 0;
+	rb_number_div(&q, top, below, LEAST_WORDS);
+	return rb_number_round(&q);
+}
+
+/* Bounds the width across a plane, with numbers of that many words. */
+static rb_status
+bound_width_in_words(rb_depth_run *d, const depth_part *part, int words, depth_width *w)
+{
+	const double *t = d->planes.at[w->plane].t;
+	rb_number most[2], least[2], square, root, unit;
+
+	RB_TRY(bound_heights(d, part, t, words, most, least));
+	find_square_of_plane(&square, t);
+	rb_number_root(&root, &square, words);
+	rb_number_truncate(&root, words);
+	rb_number_sub(&most[1], &most[1], &least[0]);
+	w->high = round_quotient(&most[1], &root);
+	rb_number_of_parts(&unit, 1, 64 * (root.low + root.n - words) + 1);
+	rb_number_add(&root, &root, &unit);
+	rb_number_sub(&most[0], &most[0], &least[1]);
+	w->low = round_quotient(&most[0], &root);
+	return RB_OK;
+}
+
+/* An exact fraction */
+typedef struct fraction
+{
+	rb_number top;
+	rb_number below; /* Positive */
+} fraction;
+
+/* Sets r to a b and returns true if there is room for it. */
+static bool
+multiply_numbers_that_fit(rb_number *r, const rb_number *a, const rb_number *b)
+{
+	if (a->n + b->n + 2 > RB_NUMBER_WORDS)
+		return false;
+	rb_number_mul(r, a, b);
+	return true;
+}
+
+/* Sets *order to the sign of a - b and *difference to a - b. Returns false if there is no room. */
+static bool
+subtract_fractions(const fraction *a, const fraction *b, fraction *difference)
+{
+	rb_number x, y;
+
+	if (!multiply_numbers_that_fit(&x, &a->top, &b->below) ||
+		!multiply_numbers_that_fit(&y, &b->top, &a->below) ||
+		!multiply_numbers_that_fit(&difference->below, &a->below, &b->below))
+		return false;
+	rb_number_sub(&difference->top, &x, &y);
+	return true;
+}
+
+/* Sets *sign to that of (height / root of square - middle). Returns false if there is no room. */
+static bool
+compare_width(const fraction *height, const rb_number *square, const rb_number *middle, int *sign)
+{
+	rb_number x, y, z;
+
+	if (!multiply_numbers_that_fit(&x, &height->top, &height->top) ||
+		!multiply_numbers_that_fit(&y, &height->below, middle) ||
+		!multiply_numbers_that_fit(&z, &y, &y) || !multiply_numbers_that_fit(&y, &z, square))
+		return false;
+	*sign = rb_number_compare(&x, &y);
+	return true;
+}
+
+/*
+ * Rounds a width whose bounds are adjacent doubles. Leaves it unchanged if exact numbers have no
+ * room for the comparison.
+ */
+static rb_status
+round_width_exactly(rb_depth_run *d, const depth_part *part, int words, depth_width *w)
+{
+	const double *t = d->planes.at[w->plane].t;
+	rb_number most[2], least[2], low, high, square, middle;
+	fraction best[2], f, difference;
+	bool any[2] = {false, false};
+	uint64_t bits;
+	int sign;
+
+	RB_TRY(bound_heights(d, part, t, words, most, least));
+	for (size_t i = 0; i < part->points.n; i++)
+	{
+		if (rb_stop_due(d->ctx, i, 64))
+			return RB_STOPPED;
+		rb_depth_height(d, &d->points.at[part->points.at[i]], t, &f.top, &f.below);
+		f.top.sign *= f.below.sign;
+		f.below.sign = 1;
+		bound_quotient(&f.top, &f.below, words, &low, &high);
+		for (int k = 0; k < 2; k++)
+		{
+			if (k == 0 ? rb_number_compare(&high, &most[0]) < 0
+					   : rb_number_compare(&low, &least[1]) > 0)
+				continue;
+			if (any[k])
+			{
+				if (!subtract_fractions(&f, &best[k], &difference))
+					return RB_OK;
+				if (difference.top.sign != (k == 0 ? 1 : -1))
+					continue;
+			}
+			any[k] = true;
+			rb_number_copy(&best[k].top, &f.top);
+			rb_number_copy(&best[k].below, &f.below);
+		}
+	}
+	if (!any[0] || !any[1] || !subtract_fractions(&best[0], &best[1], &difference))
+		return RB_OK;
+	find_square_of_plane(&square, t);
+	rb_number_of(&low, w->low);
+	if (w->high <= DBL_MAX)
+		rb_number_of(&high, w->high);
+	else
+		rb_number_of_parts(&high, 1, 1024);
+	rb_number_add(&low, &low, &high);
+	rb_number_of(&high, 0.5);
+	rb_number_mul(&middle, &low, &high);
+	if (!compare_width(&difference, &square, &middle, &sign))
+		return RB_OK;
+	memcpy(&bits, &w->low, sizeof bits);
+	if (sign < 0 || (sign == 0 && bits % 2 == 0))
+		w->high = w->low;
+	else
+		w->low = w->high;
+	return RB_OK;
+}
+
+/* Bounds a width more closely. */
+static rb_status
+refine_width(rb_depth_run *d, const depth_part *part, int words, depth_width *w)
+{
+	RB_TRY(bound_width_in_words(d, part, words, w));
+	if (words >= EXACT_WORDS && w->low < w->high && nextafter(w->low, HUGE_VAL) == w->high)
+		return round_width_exactly(d, part, words, w);
+	return RB_OK;
+}
+
+/* Finds the least width of a part. Returns in *decided whether its rounding is decided. */
+static rb_status
+find_depth_of_part(rb_depth_run *d, depth_part *part, double *depth)
+{
+	for (size_t i = 0; i < part->widths.n; i++)
+	{
+		if (rb_stop_due(d->ctx, i, 64))
+			return RB_STOPPED;
+		bound_width(d, part, &part->widths.at[i]);
+	}
+	for (int words = LEAST_WORDS;; words = rb_min(2 * words, MOST_WORDS))
+	{
+		double low = HUGE_VAL, high = HUGE_VAL;
+
+		for (size_t i = 0; i < part->widths.n; i++)
+		{
+			low = rb_min(low, part->widths.at[i].low);
+			high = rb_min(high, part->widths.at[i].high);
+		}
+		*depth = low;
+		if (low == high)
+			return RB_OK;
+		if (words == MOST_WORDS)
+			return rb_fail(d->ctx, RB_BAD_GEOMETRY, 0, 0,
+						   "A depth is so close to the midpoint of two doubles that 6,000 bits "
+						   "cannot decide which one is nearer.");
+		for (size_t i = 0; i < part->widths.n; i++)
+		{
+			depth_width *w = &part->widths.at[i];
+
+			if (w->low < w->high && w->low <= high)
+				RB_TRY(refine_width(d, part, words, w));
+		}
+	}
+}
+
+/* Collects the points of a part, and the planes of its faces. */
+static rb_status
+collect_depth_part(rb_depth_run *d, uint32_t *part, uint32_t root, uint8_t *seen, depth_part *p)
+{
+	rb_vec_clear(&p->points);
+	rb_vec_clear(&p->widths);
+	memset(seen, 0, d->points.n + d->planes.n);
+	for (size_t i = 0; i < d->facets.at.n; i++)
+	{
+		const rb_depth_polygon *f = &d->facets.at.at[i];
+
+		if (rb_stop_due(d->ctx, i, RB_DEPTH_CHECKS))
+			return RB_STOPPED;
+		for (size_t k = 0; k < f->n && rb_find_root(part, d->cell_of.at[i]) == root; k++)
+		{
+			const uint32_t point = d->facets.corners.at[f->first + k].point;
+
+			if (seen[point] == 0)
+				RB_TRY(rb_vec_append(d->ctx, &p->points, point));
+			seen[point] = 1;
+		}
+	}
+	for (size_t i = 0; i < d->face_cell.n; i++)
+	{
+		const uint32_t plane = d->face_plane.at[i];
+
+		if (rb_find_root(part, d->face_cell.at[i]) != root || seen[d->points.n + plane] != 0)
+			continue;
+		seen[d->points.n + plane] = 1;
+		RB_TRY(rb_vec_append(d->ctx, &p->widths, ((depth_width){plane, 0, 0})));
+	}
+	return RB_OK;
+}
+
+rb_status
+rb_depth_largest(rb_depth_run *d, double *depth)
+{
+	depth_part p = {.points = {.n = 0}};
+	rb_status status = RB_OK;
+	uint32_t *part = NULL;
+	uint8_t *seen = NULL;
+	RB_FREE_AT_END(d->ctx->memory, &part, &seen);
+
+	RB_TRY(RB_ALLOCATE(d->ctx, part, (size_t) d->ncells + 1));
+	RB_TRY(RB_ALLOCATE(d->ctx, seen, d->points.n + d->planes.n + 1));
+	RB_TRY(find_depth_parts(d, part));
+	for (uint32_t i = 0; i < d->ncells && status == RB_OK; i++)
+	{
+		double of = 0;
+
+		if (rb_find_root(part, i) != i)
+			continue;
+		status = collect_depth_part(d, part, i, seen, &p);
+		if (status == RB_OK && p.widths.n > 0)
+			status = find_depth_of_part(d, &p, &of);
+		*depth = rb_max(*depth, of);
+	}
+	rb_vec_free(d->ctx->memory, &p.points);
+	rb_vec_free(d->ctx->memory, &p.widths);
+	return status;
+}
