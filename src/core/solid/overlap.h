@@ -73,6 +73,21 @@ extern rb_status rb_overlap_reaches(rb_context *ctx, const rb_overlap_terms *t, 
 
 /* ---- overlap_exact.c ---- */
 
+/*
+ * The sums of all terms as exact fractions: six times the volume is volume / denominator, and 24
+ * times the moment relative to the origin is moment / denominator^2
+ */
+typedef struct rb_overlap_fractions
+{
+	rb_number volume;
+	rb_number moment[3];
+	rb_number denominator;
+} rb_overlap_fractions;
+
+/* Computes the exact sums. Sets *fits to false if they are too long. */
+extern rb_status rb_overlap_add_exactly(rb_context *ctx, const rb_overlap_terms *t,
+										rb_overlap_fractions *r, bool *fits);
+
 /* The axis of a coordinate of the centroid, or the volume instead */
 #define RB_OVERLAP_VOLUME 3
 

@@ -1,13 +1,15 @@
 /*
  * overlap_exact.c
- *	  Compares volume and centroid of an overlap with the middle of two doubles, exactly.
+ *	  Computes the sums of an overlap as exact fractions, and compares volume and centroid with the
+ *	  middle of two doubles.
  *
  * Let the coordinates be integers; powers of two make them so. Every term is a fraction. Its
  * denominator divides the product D of the denominators of all points where an edge pierces a face
  * (for moments, D^2), since the two ends of a segment are different points. So the difference X of
  * the value and the middle of two doubles, times D or D^2, is an integer. Its size is known, and
  * hence the number of primes whose residues determine it: about one per word of D. Each residue
- * costs a loop over the terms. (residue.h)
+ * costs a loop over the terms. (residue.h) If there are few terms, the exact sums are short enough to
+ * be computed themselves, which is faster.
  *
  * With V and M the sums of the terms, six times the volume and 24 times the moment relative to the
  * origin o, the sign of X is that of
@@ -148,7 +150,7 @@ open_comparison(rb_context *ctx, comparison *c, const rb_overlap_terms *t, int v
 	 * 2^4. A term of the moment has the factor 3 times the extent.
 	 */
 	extent = rb_number_bits(&t->extent) + c->shift;
-	volume = 3 * extent + 4 + 64 - __builtin_clzll(n);
+	volume = 3 * extent + 4 + 64 - __builtin_clzll(n | 1);
 	if (value == RB_OVERLAP_VOLUME)
 		*bits = (uint64_t) rb_max(volume + 1 + c->more,
 								  rb_number_bits(&c->constant) + 3 * c->shift + c->more);
@@ -354,4 +356,151 @@ rb_overlap_may_equal(rb_context *ctx, const rb_overlap_terms *t, int value, doub
 
 	RB_TRY(open_comparison(ctx, &c, t, value, low, high, &bits));
 	return rb_integer_may_be_zero(ctx, find_residue, &c, likely);
+}
+
+/* ---- exact sums ---- */
+
+/* Words of a common denominator with which exact sums are computed */
+#define MOST_DENOMINATOR RB_SIZE(100, 16)
+
+/* A point relative to the origin, times its denominator */
+typedef struct exact_point
+{
+	rb_number at[3];
+	rb_number below;
+} exact_point;
+
+/* Computes a point relative to the origin, times its denominator, which is 1 for a corner. */
+static void
+find_exact_point(exact_point *r, const rb_overlap_point *p, const double *origin)
+{
+	rb_number from, to, x, y;
+
+	if (p->plane == NULL)
+		rb_number_of(&r->below, 1);
+	else
+	{
+		rb_number_orient3d(&from, p->plane, p->plane + 3, p->plane + 6, p->b);
+		rb_number_orient3d(&to, p->plane, p->plane + 3, p->plane + 6, p->c);
+		rb_number_sub(&r->below, &from, &to);
+	}
+	for (int a = 0; a < 3; a++)
+	{
+		rb_number_difference(&r->at[a], p->b[a], origin[a]);
+		if (p->plane == NULL)
+			continue;
+		rb_number_mul(&x, &r->at[a], &r->below);
+		rb_number_difference(&to, p->c[a], p->b[a]);
+		rb_number_mul(&y, &to, &from);
+		rb_number_add(&r->at[a], &x, &y);
+	}
+}
+
+/* Sets r to a b if it has room, and otherwise *fits to false. */
+static void
+multiply_if_room(rb_number *r, const rb_number *a, const rb_number *b, bool *fits)
+{
+	*fits = *fits && a->n + b->n + 2 <= RB_NUMBER_WORDS;
+	if (*fits)
+		rb_number_mul(r, a, b);
+}
+
+/* Adds a b to the sum if there is room, and otherwise sets *fits to false. */
+static void
+add_product_if_room(rb_number *sum, const rb_number *a, const rb_number *b, bool *fits)
+{
+	rb_number x;
+
+	multiply_if_room(&x, a, b, fits);
+	*fits = *fits && x.n + sum->n + 2 <= RB_NUMBER_WORDS;
+	if (*fits)
+		rb_number_add(sum, sum, &x);
+}
+
+/* Computes the product of the denominators of all points. */
+static rb_status
+find_common_denominator(rb_context *ctx, const rb_overlap_terms *t, rb_number *common, bool *fits)
+{
+	exact_point point;
+	rb_number x;
+
+	rb_number_of(common, 1);
+	for (size_t i = 0; i < t->terms.n && *fits; i++)
+	{
+		const rb_overlap_point *p[2];
+		const int points = points_of_denominator(&t->terms.at[i], p);
+
+		if (rb_stop_due(ctx, i, 256))
+			return RB_STOPPED;
+		for (int k = 0; k < points && *fits; k++)
+		{
+			find_exact_point(&point, p[k], t->origin);
+			multiply_if_room(&x, common, &point.below, fits);
+			*fits = *fits && x.n <= MOST_DENOMINATOR;
+			if (*fits)
+				rb_number_copy(common, &x);
+		}
+	}
+	return RB_OK;
+}
+
+/* Adds the tetrahedron with that apex, times `sign`. */
+static void
+add_exact_tetrahedron(rb_overlap_fractions *r, const double *apex, const double *origin,
+					  const exact_point *p, const exact_point *q, const rb_number factors[3],
+					  int sign, bool *fits)
+{
+	rb_number a[3], cross[3], det, sum, x, y;
+
+	for (int i = 0; i < 3; i++)
+	{
+		const int j = (i + 1) % 3, k = (i + 2) % 3;
+
+		rb_number_difference(&a[i], apex[i], origin[i]);
+		rb_number_det2(&cross[i], &p->at[j], &p->at[k], &q->at[j], &q->at[k]);
+	}
+	rb_number_dot3(&det, a, cross);
+	det.sign *= sign;
+	add_product_if_room(&r->volume, &det, &factors[1], fits);
+	multiply_if_room(&x, &det, &factors[2], fits);
+	for (int i = 0; i < 3 && *fits; i++)
+	{
+		rb_number_mul(&sum, &a[i], &factors[0]);
+		rb_number_mul(&y, &p->at[i], &q->below);
+		rb_number_add(&sum, &sum, &y);
+		rb_number_mul(&y, &q->at[i], &p->below);
+		rb_number_add(&sum, &sum, &y);
+		add_product_if_room(&r->moment[i], &x, &sum, fits);
+	}
+}
+
+rb_status
+rb_overlap_add_exactly(rb_context *ctx, const rb_overlap_terms *t, rb_overlap_fractions *r,
+					   bool *fits)
+{
+	rb_number factors[3]; /* The term's denominator, what D is more than it, and its square */
+	exact_point p, q;
+
+	*fits = true;
+	r->volume = (rb_number){.sign = 0};
+	for (int a = 0; a < 3; a++)
+		r->moment[a] = (rb_number){.sign = 0};
+	RB_TRY(find_common_denominator(ctx, t, &r->denominator, fits));
+	for (size_t i = 0; i < t->terms.n && *fits; i++)
+	{
+		const rb_overlap_term *term = &t->terms.at[i];
+
+		if (rb_stop_due(ctx, i, 64))
+			return RB_STOPPED;
+		find_exact_point(&p, &term->p, t->origin);
+		find_exact_point(&q, &term->q, t->origin);
+		rb_number_mul(&factors[0], &p.below, &q.below);
+		/* The division is exact. */
+		rb_number_div(&factors[1], &r->denominator, &factors[0], r->denominator.n + 1);
+		rb_number_mul(&factors[2], &factors[1], &factors[1]);
+		add_exact_tetrahedron(r, term->plus, t->origin, &p, &q, factors, 1, fits);
+		if (term->minus != NULL)
+			add_exact_tetrahedron(r, term->minus, t->origin, &p, &q, factors, -1, fits);
+	}
+	return RB_OK;
 }

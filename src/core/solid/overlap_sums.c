@@ -5,10 +5,11 @@
  * With V and M the sums of the terms, six times the volume and 24 times the moment, the centroid is
  * M / (4 V). The first sums, in double-double arithmetic, decide most results. For the others, terms
  * are computed to a number of words, with a bound on the error of their sum. If a result is still
- * undecided between two adjacent doubles, it may be exactly in the middle of both,
- * and then no precision decides. So one residue tests whether that is likely, and if it is, the exact
- * comparison follows (overlap_exact.c). The exact comparison also ends the cases, with coordinates of
- * extremely different size, that the highest precision leaves undecided: it bisects the doubles.
+ * undecided, it may be exactly in the middle of two doubles, as centroids of boxes often are, and then
+ * no precision decides. If there are few terms, their exact sums decide all results. Otherwise one
+ * residue tests whether a middle is likely, and if it is, an exact comparison follows
+ * (overlap_exact.c). The comparison also ends the cases, with coordinates of extremely different
+ * size, that the highest precision leaves undecided: it bisects the doubles.
  */
 #include "core/solid/overlap.h"
 #include "core/exact/nearest_double.h"
@@ -469,6 +470,55 @@ decide_result(rb_context *ctx, const rb_overlap_terms *t, const overlap_sums *s,
 							 nextafter(b.high, HUGE_VAL), result);
 }
 
+/* Sets r to a b if it has room. Returns false otherwise. */
+static bool
+multiply_with_room(rb_number *r, const rb_number *a, const rb_number *b)
+{
+	if (a->n + b->n + 4 > RB_NUMBER_WORDS)
+		return false;
+	rb_number_mul(r, a, b);
+	return true;
+}
+
+/* Rounds the results from the exact sums. Returns false if they are too long. */
+static bool
+round_exact_sums(const rb_overlap_terms *t, const rb_overlap_fractions *f, double result[4])
+{
+	rb_number six, below, x, y, four;
+
+	rb_number_of(&six, 6);
+	rb_number_of(&four, 4);
+	if (!multiply_with_room(&below, &f->denominator, &six))
+		return false;
+	rb_number_div(&x, &f->volume, &below, LEAST_WORDS);
+	result[RB_OVERLAP_VOLUME] = rb_number_round(&x);
+	/* The centroid is o + moment / (4 volume denominator). */
+	if (!multiply_with_room(&x, &f->volume, &f->denominator) ||
+		!multiply_with_room(&below, &x, &four))
+		return false;
+	for (int a = 0; a < 3; a++)
+	{
+		rb_number_of(&x, t->origin[a]);
+		if (!multiply_with_room(&y, &below, &x) || y.n + f->moment[a].n + 4 > RB_NUMBER_WORDS)
+			return false;
+		rb_number_add(&y, &y, &f->moment[a]);
+		rb_number_div(&x, &y, &below, LEAST_WORDS);
+		result[a] = rb_number_round(&x) + 0.0;
+	}
+	return true;
+}
+
+/* Computes the results from the exact sums, if these are short enough. */
+static rb_status
+decide_exactly(rb_context *ctx, const rb_overlap_terms *t, double result[4], bool *decided)
+{
+	rb_overlap_fractions f;
+
+	RB_TRY(rb_overlap_add_exactly(ctx, t, &f, decided));
+	*decided = *decided && round_exact_sums(t, &f, result);
+	return RB_OK;
+}
+
 rb_status
 rb_overlap_sum(rb_context *ctx, const rb_overlap_terms *t, rb_overlap *overlap)
 {
@@ -493,6 +543,8 @@ rb_overlap_sum(rb_context *ctx, const rb_overlap_terms *t, rb_overlap *overlap)
 				RB_TRY(decide_result(ctx, t, &s, value, b[value], &result[value], &decided[value]));
 			all = all && decided[value];
 		}
+		if (!all && words == LEAST_WORDS)
+			RB_TRY(decide_exactly(ctx, t, result, &all));
 		if (all)
 			break;
 	}
