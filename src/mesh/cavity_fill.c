@@ -27,7 +27,11 @@
 
 #define MAX_WRAP_POINTS 64 /* number of vertices up to which gift wrapping is faster than carving */
 #define MAX_VISIBILITY_POINTS 256 /* maximum number of vertices for which visibility is tested */
-/* Number of tests of an edge against a face after which a filling by visible vertices is abandoned */
+/*
+ * Number of tests of an edge against a face after which a filling by visible vertices is abandoned,
+ * if the PLC limits the work: cut facets can then be moved to a coarser grid. Others have no other
+ * way.
+ */
 #define MAX_VISIBILITY_TESTS 100000
 #define WORK_PER_POINT 100            /* work for a vertex of a polyhedron, in such tests */
 #define NOT_USED ((uint32_t) 1 << 31) /* a bit that no tetrahedron index has (RB_MAX_TETS) */
@@ -205,7 +209,7 @@ fill_by_wrapping(rb_recovery *r, rb_cavity_half *half, bool only_seen, rb_filled
 			continue;
 		if ((only_seen || (i & 63) == 0) && rb_should_stop(r->ctx))
 			return RB_STOPPED;
-		if (half->ntets > most || half->tests > MAX_VISIBILITY_TESTS)
+		if (half->ntets > most || (r->plc->max_work > 0 && half->tests > MAX_VISIBILITY_TESTS))
 			return RB_OK;
 		memcpy(v, half->bases[i].v, sizeof v);
 		d = choose_wrapping_vertex(r, half, v, only_seen, &empty);
