@@ -351,6 +351,15 @@ rb_number_mul(rb_number *r, const rb_number *a, const rb_number *b)
 		strip_zero_words(r);
 }
 
+bool
+rb_number_has_room_for_sum(const rb_number *a, const rb_number *b)
+{
+	const int high = a->low + a->n > b->low + b->n ? a->low + a->n : b->low + b->n;
+	const int low = a->low < b->low ? a->low : b->low;
+
+	return a->sign == 0 || b->sign == 0 || high - low + 1 <= RB_NUMBER_WORDS;
+}
+
 int
 rb_number_compare(const rb_number *a, const rb_number *b)
 {

@@ -69,6 +69,9 @@ extern int rb_number_places(const rb_number *a);
 /* Returns the least number of binary places of a double, as rb_number_places does of a number. */
 extern int rb_double_places(double x);
 
+/* Returns true if a + b and a - b have room, also if words are missing between a and b. */
+extern bool rb_number_has_room_for_sum(const rb_number *a, const rb_number *b);
+
 /* Computes the sum; r may be a or b. */
 extern void rb_number_add(rb_number *r, const rb_number *a, const rb_number *b);
 

@@ -282,7 +282,8 @@ subtract_fractions(const fraction *a, const fraction *b, fraction *difference)
 
 	if (!multiply_numbers_that_fit(&x, &a->top, &b->below) ||
 		!multiply_numbers_that_fit(&y, &b->top, &a->below) ||
-		!multiply_numbers_that_fit(&difference->below, &a->below, &b->below))
+		!multiply_numbers_that_fit(&difference->below, &a->below, &b->below) ||
+		!rb_number_has_room_for_sum(&x, &y))
 		return false;
 	rb_number_sub(&difference->top, &x, &y);
 	return true;

@@ -412,7 +412,7 @@ add_product_if_room(rb_number *sum, const rb_number *a, const rb_number *b, bool
 	rb_number x;
 
 	multiply_if_room(&x, a, b, fits);
-	*fits = *fits && x.n + sum->n + 2 <= RB_NUMBER_WORDS;
+	*fits = *fits && rb_number_has_room_for_sum(sum, &x);
 	if (*fits)
 		rb_number_add(sum, sum, &x);
 }

@@ -499,7 +499,7 @@ round_exact_sums(const rb_overlap_terms *t, const rb_overlap_fractions *f, doubl
 	for (int a = 0; a < 3; a++)
 	{
 		rb_number_of(&x, t->origin[a]);
-		if (!multiply_with_room(&y, &below, &x) || y.n + f->moment[a].n + 4 > RB_NUMBER_WORDS)
+		if (!multiply_with_room(&y, &below, &x) || !rb_number_has_room_for_sum(&y, &f->moment[a]))
 			return false;
 		rb_number_add(&y, &y, &f->moment[a]);
 		rb_number_div(&x, &y, &below, LEAST_WORDS);

@@ -189,11 +189,37 @@ quotient_beside_the_middle(void)
 	CHECK(rb_number_round(&ratio) == 0x1p53, "%.17g", rb_number_round(&ratio));
 }
 
+/* Tests the room for sums of numbers whose words are far apart. */
+static void
+room_for_sums(void)
+{
+	static rb_number low, high, sum;
+
+	for (int by = 9000; by <= 12000; by += 500)
+	{
+		const bool fits = 2 * by / 64 + 3 <= RB_NUMBER_WORDS;
+
+		rb_number_of_parts(&low, 1, -by);
+		rb_number_of_parts(&high, 1, by);
+		CHECK(rb_number_has_room_for_sum(&low, &high) == fits &&
+				  rb_number_has_room_for_sum(&high, &low) == fits,
+			  "2^%d and 2^%d", by, -by);
+		if (!fits)
+			continue;
+		rb_number_add(&sum, &high, &low);
+		rb_number_sub(&sum, &sum, &high);
+		CHECK(rb_number_compare(&sum, &low) == 0, "2^%d and 2^%d", by, -by);
+	}
+	rb_number_of(&low, 0);
+	CHECK(rb_number_has_room_for_sum(&low, &high) && rb_number_has_room_for_sum(&high, &low), "0");
+}
+
 int
 main(void)
 {
 	CHECK_RUN(words_in_any_place);
 	CHECK_RUN(quotients_of_sums);
 	CHECK_RUN(quotient_beside_the_middle);
+	CHECK_RUN(room_for_sums);
 	return check_done();
 }
