@@ -227,7 +227,7 @@ divide_branch(rb_depth_run *d, rb_depth_tree *tree, const rb_depth_branch *b)
 			free_depth_polygons(d->ctx, &side[k].faces);
 		if (status != RB_OK)
 		{
-			for (int other = k + 1; other < 2; other++)
+			for (int other = k; other < 2; other++)
 				free_depth_polygons(d->ctx, &side[other].faces);
 			return status;
 		}
@@ -489,10 +489,12 @@ pass_cell(rb_depth_run *d, rb_depth_cell *c, bool *gone)
 			status = rb_vec_append(d->ctx, &d->cells, part[k]);
 		else
 			free_cell(d->ctx, &part[k]);
-		if (status != RB_OK && k == 0)
-			free_cell(d->ctx, &part[1]);
 		if (status != RB_OK)
+		{
+			for (int other = k; other < 2; other++)
+				free_cell(d->ctx, &part[other]);
 			break;
+		}
 	}
 	return status;
 }
