@@ -102,15 +102,14 @@ raise_run_failure(const rb_join_run *run, rb_status status)
 
 /*
  * Returns true if the join can be run tile by tile. It cannot if rows have data other than parts
- * and ids (solids, polygons, extra columns), if it counts the polygons that it skips, or if it finds nearest neighbors, which may be in any
- * tile.
+ * and ids (solids, extra columns), if invalid polygons must be found in all tiles, or if it finds
+ * nearest neighbors, which may be in any tile.
  */
 static bool
 can_run_spill(const rb_join *join, const rb_call_args *call, uint64 limit)
 {
-	if (rb_join_has_solids(join) || (rb_join_has_polygons(join) && call->skip_bad) ||
-		rb_join_is_nearest(join) || rb_join_is_within_rows(join) ||
-		limit < rb_need_of_join_on(1, 0) + LEAST_ROOM)
+	if (rb_join_has_solids(join) || rb_join_has_polygons(join) || rb_join_is_nearest(join) ||
+		rb_join_is_within_rows(join) || limit < rb_need_of_join_on(1, 0) + LEAST_ROOM)
 		return false;
 	for (int i = 0; i < rb_join_sides(join); i++)
 		if (call->source[i].count_faces || call->source[i].polygons ||
