@@ -143,8 +143,8 @@ end_device_run(rb_device_run *run, bool failed)
 }
 
 /*
- * Joins with this budget, and again with half of it whenever memory ran out, as long as nothing was
- * sent to the sink.
+ * Joins with this budget, and again with half of it whenever memory runs out, as long as nothing
+ * has been sent to the sink.
  */
 static rb_status
 join_within_budget(rb_device_run *run, uint64_t budget)

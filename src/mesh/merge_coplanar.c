@@ -43,7 +43,7 @@ typedef struct merging
 	rb_exact_env env;
 	RB_VEC(rb_near_edge) near; /* edges between facets that are not exactly coplanar */
 	rb_buckets by_end; /* triangle sides, and segments after all sides, by their lower ends */
-	uint64_t *edges;   /* these, as higher end << 32 | number, sorted for each lower end */
+	uint64_t *edges;   /* sides of each lower end, sorted: higher end << 32 | number of the side */
 	uint32_t *sets;    /* sets of polygons that become one facet (rb_find_turned_root) */
 	uint32_t *number;  /* facet of each polygon */
 	double *tolerance; /* for each polygon, the tolerance of a facet that grew from it, or 0 */

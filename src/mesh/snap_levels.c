@@ -22,9 +22,9 @@
  * that its points are not needed to all bits, corners are also moved to common planes and lines
  * (snap_align.c), by less than four times the grid.
  *
- * A mesh can fail where facets are too near to each other. Their levels then rise, up to a grid that is
- * finer than details of the model. If that does not help, the mesh may have more points, and if it still
- * fails, levels rise up to the last.
+ * A mesh can fail where facets are too near to each other. Their levels then rise, up to a grid
+ * that is finer than details of the model. If that does not help, the mesh may have more points,
+ * and if it still fails, levels rise up to the last.
  *
  * Grids are relative to the lower corner of the model, if all differences from it are exact. So a
  * model that is moved to another place is split alike, up to the rounding of coordinates there.
@@ -50,7 +50,10 @@
 /* Work in the recovery of facets beyond which the input is split again */
 #define WORK_PER_POINT 5000
 #define WORK_FREE 1000000
-/* After the coarsest grid for such a flaw, these numbers grow by this factor, at most POINTS_GROWTHS times */
+/*
+ * After the coarsest grid for such a flaw, these numbers grow by this factor, at most
+ * POINTS_GROWTHS times
+ */
 #define POINTS_GROWTH 4
 #define POINTS_GROWTHS 3
 /* These numbers if nothing met: valid input moves only if doubles have no room for its mesh */
@@ -62,7 +65,10 @@ struct rb_resplit
 	rb_context *ctx;
 	rb_welded input; /* before anything was split or moved */
 	rb_meeting_inputs meets;
-	/* Level of each input triangle, segment and point; those of points include their inputs' */
+	/*
+	 * Level of each input triangle, segment and point; a point's level is at least that of the
+	 * inputs it belongs to
+	 */
 	uint8_t *triangle_level, *segment_level, *point_level;
 	uint8_t last; /* level of which all corners are one point */
 	uint8_t most; /* highest level to which a flaw of the mesh raises inputs */
@@ -514,8 +520,8 @@ mark_snap_inputs_near(rb_resplit *s, const double *at, double reach, bool all)
 }
 
 /*
- * Raises inputs by one level, up to level `last`, because of a flaw: first those that met others, and
- * first those near the flaw.
+ * Raises inputs by one level, up to level `last`, because of a flaw: first those that met others,
+ * and first those near the flaw.
  */
 static bool
 raise_for_flaw(rb_resplit *s, const rb_flaw *flaw, uint8_t last)

@@ -488,7 +488,7 @@ copy_seeds(welding *w)
 static rb_status
 weld_rows(welding *w)
 {
-	/* Few rows are welded without a poll. */
+	/* Poll often: only a few rows are welded between two polls. */
 	if (rb_should_stop(w->ctx))
 		return RB_STOPPED;
 	RB_TRY(gather_corners(w));

@@ -32,9 +32,9 @@ static struct
 	mpz_t bound[2][BOUNDS][POINTS + 1]; /* Coefficients, then a constant: the sum is >= 0 */
 	/* Coordinates in units of the axis; those of blue are negated */
 	mpz_t point[3][POINTS + 1];
-	/* Vertices of the intersection: coordinates and their common divisor */
+	/* Vertices of the intersection: coordinates and their common denominator */
 	mpz_t corner[CORNERS][4];
-	mpz_t minor[POINTS + 1]; /* Free weights of a vertex and their common divisor */
+	mpz_t minor[POINTS + 1]; /* Free weights of a vertex and their common denominator */
 	mpz_t weight[POINTS];
 	mpz_t basis[4][4];
 	mpz_t t, u, v;

@@ -580,7 +580,9 @@ rb_round_within(rb_double_double x, double error, double *result)
 	return down == up && fabs(down) <= DBL_MAX;
 }
 
-/* Measures of a solid: the payload of RB_MEASURES. All are the doubles nearest to exact values. */
+/*
+ * Measures of a solid: the payload of RB_MEASURES. Each is the double nearest to the exact value.
+ */
 typedef struct rb_measures
 {
 	double
@@ -612,13 +614,15 @@ typedef struct rb_overlap
 	double centroid[3]; /* NaN if the volume is 0 */
 	/* Area that the boundaries share and the job asks for; 2^-1074 instead of 0 if there is one */
 	double contact_area;
-	/* Least width across a face; 2^-1074 instead of 0 if the interiors meet; NaN if not asked for */
+	/*
+	 * Least width across a face; 2^-1074 instead of 0 if the interiors meet; NaN if not asked for
+	 */
 	double depth;
 } rb_overlap;
 
 /*
- * Measures what the only rows of two sets of triangles share, with its depth if wanted. Returns RB_BAD_SOLID if one of them
- * is not a valid solid.
+ * Measures what the only rows of two sets of triangles share, with its depth if wanted. Returns
+ * RB_BAD_SOLID if one of them is not a valid solid.
  */
 extern rb_status rb_overlap_measure(rb_context *ctx, const rb_set *red, const rb_set *blue,
 									bool depth, rb_overlap *overlap);

@@ -594,8 +594,8 @@ add_windings_of_square(check *c, rb_exact_env *env, const square_start *b, const
 		if (rb_stop_due(c->ctx, c->looks++, CHECK_INTERVAL))
 			return RB_STOPPED;
 		/*
-		 * Most triangles are not above the point. This is cheaper to find than whether they belong
-		 * to the square.
+		 * Most triangles are not above the point, which is cheaper to find than whether they belong
+		 * to the square of the grid.
 		 */
 		if (turn == 0)
 			continue;

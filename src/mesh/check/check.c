@@ -412,7 +412,7 @@ check_boundary(rb_checking *k)
 	r->manifold = b.odd == 0 && b.nfans == b.npoints;
 	r->euler = (int64_t) used - (int64_t) k->edges.n + (int64_t) k->faces.n - k->ntets;
 	r->euler_boundary = (int64_t) b.npoints - b.nedges + b.n;
-	/* After these faults the mesh is not a manifold. */
+	/* With these faults, the mesh is not a manifold. */
 	if (r->count[RB_FAULT_SHARED] > 0 || r->count[RB_FAULT_SAME_SIDE] > 0)
 		r->manifold = false;
 	if (r->manifold && 2 * r->euler != r->euler_boundary)

@@ -191,7 +191,10 @@ raise_flaw_of_facets(const rb_meshing_run *run, const char *at)
 	pg_unreachable();
 }
 
-/* Returns "12 (polygon 3)"; for a mesh that is continued, with the ids in its tables. */
+/*
+ * Returns a text such as "12 (polygon 3)". When an existing mesh is refined, the ids are those in
+ * its tables.
+ */
 static const char *
 text_of_wrong_mesh_facet(const rb_meshing_run *run, uint32 a)
 {

@@ -13,7 +13,10 @@
 static rb_context context;
 static const char *folder;
 
-/* Two tetrahedra with a common face, in two regions, and three faces: two outer ones and the common one */
+/*
+ * Two tetrahedra with a common face, in two regions, and three faces: two outer ones and the common
+ * one
+ */
 static const double points[5][3] = {{0, 0, 0},
 									{1.0 / 3, 0, 0},
 									{0, 523456.123456789, 0},
@@ -76,7 +79,7 @@ after(const char *text, const char *tag)
 	return at == NULL ? "" : at + strlen(tag);
 }
 
-/* Returns the next number, and skips it with the separator. */
+/* Returns the next number, and skips past it and its separator. */
 static double
 next(const char **at)
 {

@@ -101,7 +101,10 @@ measure_angles(const rb_refine_options *o, const rb_tets *t)
 	return a;
 }
 
-/* Checks the angles of random tetrahedra against rb_tet_measure, which computes them otherwise. */
+/*
+ * Checks the angles of random tetrahedra against rb_tet_measure, which computes them by another
+ * method.
+ */
 static void
 angles_agree(void)
 {
@@ -168,7 +171,9 @@ count_faults(const rb_plc *from, rb_keep keep, const rb_tets *t, bool not_delaun
 	return n;
 }
 
-/* Returns a hash of faces or edges with their facets or segments, which does not depend on order. */
+/*
+ * Returns a hash of faces or edges with their facets or segments, which does not depend on order.
+ */
 static uint64_t
 hash_items(const uint32_t *v, int corners, const uint32_t *of, uint32_t n)
 {

@@ -159,7 +159,10 @@ sorted(bool turned)
 
 /* ---- definition of the triangles ---- */
 
-/* Returns the orientation in x and y, which the tests keep; z is small or follows a plane. */
+/*
+ * Returns the orientation in x and y, which the maps of the tests preserve; z is small or follows a
+ * plane.
+ */
 static int
 side(const double *p, const double *q, const double *r)
 {

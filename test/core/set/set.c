@@ -170,7 +170,8 @@ held_by_a_stream(void)
 }
 
 /*
- * Tests that kinds without a leaf are rejected, whatever the sets contain, and that no others are.
+ * Tests that joins of kinds without a leaf, the test of one pair, are rejected, whatever the sets
+ * contain, and that no others are.
  */
 static void
 kinds_that_join(void)

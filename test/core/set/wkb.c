@@ -1005,7 +1005,7 @@ stopped(void)
 }
 
 /*
- * Writes a header, and then n times the same node or ring, so that the geometry is long but empty.
+ * Writes a header and then the same node or ring n times, so that the geometry is long but empty.
  */
 static size_t
 write_hollow(uint8_t *to, const void *head, size_t head_len, const void *part, size_t part_len,
