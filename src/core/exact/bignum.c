@@ -55,8 +55,8 @@ rb_number_split_double(double x, uint64_t *mantissa, int *exponent)
 void
 rb_number_of_parts(rb_number *r, uint64_t mantissa, int exponent)
 {
-	/* rounded down, also for negative exponents */
-	const int low = (exponent + 64 * WORD_BITS) / WORD_BITS - 64;
+	/* rounded down, also for the exponents of any number of RB_NUMBER_WORDS words below 1 */
+	const int low = (exponent + RB_NUMBER_WORDS * WORD_BITS) / WORD_BITS - RB_NUMBER_WORDS;
 	const int shift = exponent - low * WORD_BITS;
 
 	r->low = low;

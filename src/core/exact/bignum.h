@@ -54,7 +54,7 @@ extern void rb_number_of(rb_number *r, double x);
 /* Splits |x| into mantissa * 2^exponent with mantissa below 2^53. */
 extern void rb_number_split_double(double x, uint64_t *mantissa, int *exponent);
 
-/* Sets r to mantissa * 2^exponent. */
+/* Sets r to mantissa * 2^exponent, which is at least 2^(-64 * RB_NUMBER_WORDS). */
 extern void rb_number_of_parts(rb_number *r, uint64_t mantissa, int exponent);
 
 /* Copies a number, only the words that are in use. */
