@@ -110,16 +110,23 @@ SELECT refused($$SELECT count(*) FROM redblue_polygon_overlaps_query('SELECT id,
 SELECT refused($$SELECT count(*) FROM redblue_polygon_overlaps('land', 'land', on_bad => 'ignore')$$);
 SELECT refused($$SELECT count(*) FROM redblue_polygon_overlaps_query('SELECT 1 AS id, 0 AS ax', 'TABLE land')$$);
 SELECT refused($$SELECT count(*) FROM redblue_polygon_overlaps('land', NULL)$$);
+-- Polygons have no coordinate columns.
+SELECT refused($$SELECT count(*) FROM redblue_polygon_overlaps_query('SELECT id AS number, geom FROM land', 'TABLE land')$$);
+SELECT refused($$SELECT count(*) FROM redblue_polygon_overlaps_query('TABLE land', 'TABLE land', red_geom => 'id')$$);
+SELECT refused($$SELECT count(*) FROM redblue_polygon_overlaps_query('TABLE land', 'TABLE land', blue_geom => 'shape')$$);
 SELECT refused($$SELECT redblue_overlap_area('POLYGON ((0 0, 2 2, 2 0, 0 2, 0 0))', geom) FROM land$$);
 SELECT refused($$SELECT redblue_overlap_area('LINESTRING (0 0, 1 1)', geom) FROM land$$);
 SELECT refused($$SELECT redblue_overlap_area(ST_SetSRID(geom, 4326), geom) FROM land$$);
--- Little memory, and a canceled statement
+-- Little memory, and a canceled statement, with polygons of many edges, which are made before: an interrupted function of
+-- PostGIS prints a notice
+CREATE TABLE fine_hexagon AS SELECT id, ST_Segmentize(geom, 0.001) AS geom FROM hexagon;
+CREATE TABLE fine_square AS SELECT id, ST_Segmentize(geom, 0.001) AS geom FROM square;
 SET redblue.memory_limit = '1MB';
-SELECT split_part(refused, ' ', 1) AS state, refused ~ 'out of memory' AS refused FROM refused($$SELECT count(*) FROM redblue_polygon_overlaps_query('SELECT id, ST_Segmentize(geom, 0.001) AS geom FROM hexagon', 'TABLE square')$$) LIMIT 1;
+SELECT split_part(refused, ' ', 1) AS state, refused ~ 'out of memory' AS refused FROM refused($$SELECT count(*) FROM redblue_polygon_overlaps('fine_hexagon', 'square')$$) LIMIT 1;
 RESET redblue.memory_limit;
 SET statement_timeout = '100ms';
 \set VERBOSITY terse
-SELECT count(*) FROM redblue_polygon_overlaps_query('SELECT id, ST_Segmentize(geom, 0.001) AS geom FROM hexagon', 'SELECT id, ST_Segmentize(geom, 0.001) AS geom FROM square');
+SELECT count(*) FROM redblue_polygon_overlaps('fine_hexagon', 'fine_square');
 RESET statement_timeout;
 \set ECHO none
 SET client_min_messages = warning;

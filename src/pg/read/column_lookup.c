@@ -35,6 +35,12 @@ static const char *const coordinate_names[RB_KINDS][RB_MAX_WIDTH] = {
 	[RB_EDGE2] = {NULL}, /* Polygons have no coordinate columns */
 };
 
+int
+rb_coordinate_columns(rb_kind kind)
+{
+	return coordinate_names[kind][0] != NULL ? rb_kind_width(kind) : 0;
+}
+
 const char *
 rb_coordinate_name(rb_kind kind, int i)
 {

@@ -62,7 +62,8 @@ estimate_unread_parts(const rb_source *source)
 
 	if (source->kind == RB_BOX3 || !OidIsValid(source->heap))
 		return rows;
-	for (int i = 0; i < RelationGetDescr(source->rel)->natts; i++)
+	for (int i = 0;
+		 rb_coordinate_columns(source->kind) > 0 && i < RelationGetDescr(source->rel)->natts; i++)
 		if (strcmp(NameStr(TupleDescAttr(RelationGetDescr(source->rel), i)->attname),
 				   rb_coordinate_name(source->kind, 0)) == 0)
 			return rows;

@@ -67,7 +67,7 @@ list_id_candidates(TupleDesc desc, rb_kind kind)
 		if (att->attisdropped)
 			continue;
 		type = getBaseType(att->atttypid);
-		for (int k = 0; k < rb_kind_width(kind); k++)
+		for (int k = 0; k < rb_coordinate_columns(kind); k++)
 			coordinate |= strcmp(NameStr(att->attname), rb_coordinate_name(kind, k)) == 0;
 		if (!coordinate && (type == INT2OID || type == INT4OID || type == INT8OID))
 			attnos = lappend_int(attnos, att->attnum);
@@ -406,7 +406,7 @@ list_coordinate_names(rb_kind kind)
 	StringInfoData list;
 
 	initStringInfo(&list);
-	for (int i = 0; i < rb_kind_width(kind); i++)
+	for (int i = 0; i < rb_coordinate_columns(kind); i++)
 		appendStringInfo(&list, "%s%s", i > 0 ? " " : "", rb_coordinate_name(kind, i));
 	return list.data;
 }
@@ -582,14 +582,17 @@ find_key_columns(rb_columns *columns, TupleDesc desc, const rb_source *source)
 static void
 refuse_geometry_column(const rb_source *source, TupleDesc desc, rb_column column)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("%s: column \"%s\" of %s is of type %s", source->function,
-					NameStr(TupleDescAttr(desc, column.attno - 1)->attname), source->side,
-					format_type_be(column.type)),
-			 errdetail("The column must be of type %s, or the table must have the columns %s.",
-					   names_of_geometry_types(source->kind), list_accepted_coordinates(source)),
-			 hint_geometry_column(desc, source, column.attno, NULL)));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_DATATYPE_MISMATCH),
+		 errmsg("%s: column \"%s\" of %s is of type %s", source->function,
+				NameStr(TupleDescAttr(desc, column.attno - 1)->attname), source->side,
+				format_type_be(column.type)),
+		 rb_coordinate_columns(source->kind) == 0
+			 ? errdetail("The column must be of type geometry.")
+			 : errdetail("The column must be of type %s, or the table must have the columns %s.",
+						 names_of_geometry_types(source->kind), list_accepted_coordinates(source)),
+		 hint_geometry_column(desc, source, column.attno, NULL)));
 }
 
 /*
@@ -658,13 +661,9 @@ find_coordinate_names(rb_columns *columns, TupleDesc desc, const rb_source *sour
 
 	*missing = NULL;
 	columns->kind = kind;
-	/* Polygons are read from geometries only. */
-	if (rb_coordinate_name(kind, 0) == NULL)
-	{
+	if (rb_coordinate_columns(kind) == 0)
 		*missing = "geom";
-		return 0;
-	}
-	for (int i = 0; i < rb_kind_width(kind); i++)
+	for (int i = 0; i < rb_coordinate_columns(kind); i++)
 	{
 		columns->coord[i] = rb_column_find(desc, rb_coordinate_name(kind, i), source);
 		if (columns->coord[i].attno != 0)

@@ -222,6 +222,9 @@ extern rb_column rb_column_find(TupleDesc desc, const char *name, const rb_sourc
 /* Returns the column named by the caller, quoted or not, or raises an error if it is missing. */
 extern rb_column rb_column_named(TupleDesc desc, const char *name, const rb_source *source);
 
+/* Returns the number of coordinate columns of a kind: 0 if only geometries contain such objects. */
+extern int rb_coordinate_columns(rb_kind kind);
+
 /* Returns the column name of the i-th coordinate of a kind. */
 extern const char *rb_coordinate_name(rb_kind kind, int i);
 
