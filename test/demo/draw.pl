@@ -1,6 +1,6 @@
 # Draws objects as SVG, with the intersecting ones highlighted.
 #
-#	draw.pl cow|mine|contacts|mesh|refined|blocks|city <rows >picture
+#	draw.pl cow|mine|contacts|mesh|refined|blocks|services|city <rows >picture
 #
 # A row of stdin is "thing,hit" followed by the corners of a triangle or the ends of a
 # segment.  Thing 0 is red and thing 1 is blue; an object that meets the other thing is
@@ -34,9 +34,12 @@ my %scene = (
 	blocks => { like => 'mesh', size => [ 1000, 560 ], soft => 1, eye => [ -800, -1500, 260 ], target => [ -25, 0, -315 ], zoom => 2250, key_at => [ 790, 50 ], key_title => 'part of the block in ore',
 		kinds => [ [ [ 220, 220, 216 ], [ 70, 130, 190 ], [ 150, 200, 226 ], [ 250, 226, 130 ], [ 236, 160, 70 ], [ 205, 92, 74 ] ] ],
 		key => [ [ 0, 5, 'all' ], [ 0, 4, '75 % or more' ], [ 0, 3, '50 to 75 %' ], [ 0, 2, '25 to 50 %' ], [ 0, 1, 'less than 25 %' ] ] },
+	services => { like => 'mesh', size => [ 1000, 560 ], soft => 1, edges => 0, clear => 1, eye => [ -6, -13, 9 ], target => [ 3.5, 3.1, 1.45 ], zoom => 1800, key_at => [ 24, 446 ], key_title => 'depth of the clash',
+		kinds => [ [ [ 0, 0, 0 ], [ 70, 130, 190 ], [ 250, 226, 130 ], [ 236, 140, 60 ], [ 190, 50, 40 ] ], [ [ 198, 200, 206 ] ] ],
+		key => [ [ 0, 4, '0.2 m or more' ], [ 0, 3, '0.05 to 0.2 m' ], [ 0, 2, 'less than 0.05 m' ], [ 0, 1, 'none' ] ] },
 	city => { size => [ 1000, 500 ], eye => [ 222, -160, 175 ], target => [ 326, 106, 0 ], zoom => 1500, sky => [ 0, 0, 1 ],
 		sun => [ -0.45, -0.5, 0.85 ], fill => [ 0.6, -0.8, -0.1 ], flat => 1 });
-my $scene = $scene{ $ARGV[0] // 'cow' } or die "usage: draw.pl cow|mine|contacts|mesh|refined|blocks|city\n";
+my $scene = $scene{ $ARGV[0] // 'cow' } or die "usage: draw.pl cow|mine|contacts|mesh|refined|blocks|services|city\n";
 $scene = { %{ $scene{ $scene->{like} } }, %$scene } if $scene->{like};
 my ($width, $height) = @{ $scene->{size} };
 my @eye = @{ $scene->{eye} };
@@ -149,6 +152,7 @@ for my $face (@face)
 		: shade(colour_of($face->{mesh}, $face->{hit}), \@n, $scene->{soft} && $face->{hit}),
 		is_faint => $scene->{soft} && !$face->{hit},
 		is_ground => $is_ground ? 1 : 0,
+		is_clear => $scene->{clear} && $face->{mesh} == 1 ? 1 : 0,
 		is_outlined => $face->{hit} && !$scene->{flat},
 		corner => \@corner,
 		points => join(' ', map { sprintf '%.1f,%.1f', $_->[0], $_->[1] } @corner)
@@ -198,12 +202,12 @@ print qq(<rect width="$width" height="$height" fill="url(#g)"/>\n);
 $_->{behind} = is_behind($_) for @segment;
 draw_segments(grep { $_->{behind} } @segment);
 printf qq(<g stroke-width="%s" stroke-linejoin="round"%s>\n), $scene->{edges} ? 0.4 : 0.6, @segment ? ' opacity="0.6"' : '';
-# The ground lies below everything else.
-for my $face (sort { $b->{is_ground} <=> $a->{is_ground} || $b->{depth} <=> $a->{depth} } @visible)
+# The ground lies below everything else, and what is clear above.
+for my $face (sort { $b->{is_ground} <=> $a->{is_ground} || $a->{is_clear} <=> $b->{is_clear} || $b->{depth} <=> $a->{depth} } @visible)
 {
 	# A thin edge of the same color closes the seams between neighbors.
 	my $edge = $face->{is_faint} ? '#9a9aa0' : $scene->{edges} ? '#55555f' : $face->{is_outlined} ? '#7a5a00' : $face->{colour};
-	print qq(<polygon points="$face->{points}" fill="$face->{colour}" stroke="$edge"/>\n);
+	printf qq(<polygon points="$face->{points}" fill="$face->{colour}" stroke="$edge"%s/>\n), $face->{is_clear} ? ' fill-opacity="0.28"' : '';
 }
 print "</g>\n";
 draw_segments(grep { !$_->{behind} } @segment);
