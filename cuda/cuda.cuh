@@ -615,12 +615,14 @@ rb_key_of(double x)
 	return bits >> 63 ? ~bits : bits | (rb_count) 1 << 63;
 }
 
+/* Returns the double of a sortable key. */
 static __device__ __forceinline__ double
 rb_key_value(rb_count key)
 {
 	return __longlong_as_double((long long) (key >> 63 ? key & ~((rb_count) 1 << 63) : ~key));
 }
 
+/* Returns the sum over all 32 lanes of a warp, in lane 0; all lanes must call it. */
 static __device__ __forceinline__ rb_count
 rb_warp_sum(rb_count x)
 {

@@ -115,6 +115,7 @@ entry_of_chunk_object(const rb_grid_args *args, const rb_node_chunk *c, uint32_t
 	return above != NULL ? above[c->begin + t] : (c->begin + t) | RB_STARTS_ALL << RB_INDEX_BITS;
 }
 
+/* Computes the box of the part of a list entry. */
 static __device__ __forceinline__ void
 box_of_entry(const rb_device_set *side, uint32_t entry, double lo[3], double hi[3])
 {

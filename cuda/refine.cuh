@@ -284,6 +284,7 @@ extern rb_status rb_refine_append_needs(rb_device_run *run, const rb_refine_args
 
 #ifdef __CUDACC__
 
+/* Returns the number of elements that the kernel processes: all, or those of the list. */
 static __device__ __forceinline__ uint32_t
 rb_refine_end(const rb_refine_some *some)
 {
@@ -300,6 +301,7 @@ rb_refine_abandon(rb_refine_candidate *cand)
 	cand->reason = RB_BAD_TOO_FINE;
 }
 
+/* Returns the cells of a candidate's cavity. */
 static __device__ __forceinline__ const uint32_t *
 rb_refine_cells_of(const rb_refine_args *a, const rb_refine_candidate *cand)
 {

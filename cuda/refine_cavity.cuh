@@ -39,11 +39,13 @@ template <int WARPS> struct rb_cavity_team
 	rb_team_words<WARPS> *words; /* In shared memory; unused if the team is a single warp */
 	uint32_t turn;
 
+	/* Returns the number of this thread in its team. */
 	__device__ __forceinline__ uint32_t rank() const
 	{
 		return threadIdx.x & (threads - 1);
 	}
 
+	/* Waits for all threads of the team. */
 	__device__ __forceinline__ void sync() const
 	{
 		if (WARPS == 1)

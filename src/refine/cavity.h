@@ -52,6 +52,7 @@ typedef struct rb_workspace
 	uint64_t seen[2]; /* Bloom filter in front of the linear search */
 } rb_workspace;
 
+/* Returns the hash of a cell number for the workspace's table. */
 RB_HOST_DEVICE uint32_t
 rb_room_hash(uint32_t cell)
 {
@@ -60,6 +61,7 @@ rb_room_hash(uint32_t cell)
 	return h ^ h >> 16;
 }
 
+/* Returns true if the cavity contains the cell. */
 RB_HOST_DEVICE bool
 rb_room_has(const rb_workspace *room, uint32_t cell)
 {
@@ -151,6 +153,7 @@ rb_room_clear(rb_workspace *room)
 		}
 }
 
+/* Returns true if the constrained face is in the list of open ones. */
 RB_HOST_DEVICE bool
 rb_room_opens(const rb_workspace *room, uint32_t wall)
 {
@@ -162,6 +165,7 @@ rb_room_opens(const rb_workspace *room, uint32_t wall)
 	return false;
 }
 
+/* Appends a constrained face to the open ones; RB_LARGE if there is no space. */
 RB_HOST_DEVICE rb_verdict
 rb_room_open(rb_workspace *room, uint32_t wall)
 {
@@ -276,6 +280,10 @@ rb_grow_seed(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
 	return holds == RB_UNSURE ? RB_OPEN : holds == 0 ? rb_grow_askew(cand) : RB_READY;
 }
 
+/*
+ * Puts the cells around the candidate's entry into the cavity, and checks that each really contains
+ * the point.
+ */
 RB_HOST_DEVICE rb_verdict
 rb_grow_begin(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand, rb_workspace *room)
 {
@@ -324,6 +332,7 @@ rb_grow_opens(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *c
 	return holds == 1 ? rb_room_holds(m, env, room, side[1], cand->at) : holds;
 }
 
+/* Opens a constrained face and adds the cells on both sides to the cavity. */
 RB_HOST_DEVICE rb_verdict
 rb_grow_open(const rb_cells *m, const rb_refine_candidate *cand, rb_workspace *room, uint32_t wall,
 			 const uint32_t *side)
@@ -436,6 +445,7 @@ typedef struct rb_obstacle
 	rb_entry64 wall;
 } rb_obstacle;
 
+/* Records a subsegment, edge e of the cell, as an obstacle. */
 RB_HOST_DEVICE void
 rb_grow_piece_in_way(const rb_cells *m, uint32_t cell, uint32_t e, rb_obstacle *o)
 {
@@ -447,6 +457,7 @@ rb_grow_piece_in_way(const rb_cells *m, uint32_t cell, uint32_t e, rb_obstacle *
 		o->piece = rb_entry_need(rb_entry_make(m, cell, e, RB_SPLIT_PIECE, true), o->needed);
 }
 
+/* Records a constrained face, face i of the cell, as an obstacle. */
 RB_HOST_DEVICE void
 rb_grow_wall_in_way(const rb_cells *m, uint32_t cell, uint32_t i, rb_obstacle *o)
 {
@@ -507,6 +518,7 @@ rb_grow_encroaches_at(const rb_cells *m, const rb_refine_candidate *cand, const 
 			}
 }
 
+/* Records all subsegments and constrained faces that the point encroaches upon. */
 RB_HOST_DEVICE void
 rb_grow_encroaches(const rb_cells *m, const rb_refine_candidate *cand, const rb_workspace *room,
 				   rb_obstacle *o)
@@ -603,6 +615,10 @@ rb_grow_within(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *
 	return a == b && a != 0;
 }
 
+/*
+ * Checks the faces of a ghost cell in the cavity, those of the bits in `rims`, that will get new
+ * ghost cells. Records a subsegment that is in the way.
+ */
 RB_HOST_DEVICE rb_verdict
 rb_grow_sees_ghost(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand, uint32_t cell,
 				   uint32_t rims, rb_obstacle *o)
@@ -734,6 +750,10 @@ rb_grow_folds_at(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate
 	return RB_READY;
 }
 
+/*
+ * Checks that the point sees all boundary faces of the cavity from the inside, and that no two new
+ * cells fold over each other; records what is in the way.
+ */
 RB_HOST_DEVICE rb_verdict
 rb_grow_sees(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
 			 const rb_workspace *room, rb_obstacle *o)
@@ -832,6 +852,7 @@ rb_grow_check_claims(const rb_cells *m, rb_exact_env *env, const rb_refine_candi
 	return RB_READY;
 }
 
+/* Determines the cavity of a candidate's point, and whether the point may be inserted. */
 RB_HOST_DEVICE rb_verdict
 rb_grow(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand, rb_workspace *room)
 {

@@ -37,6 +37,7 @@ typedef struct rb_sizes
 	const double *points;  /* x, y, z and volume of each point, ordered by grid cell */
 } rb_sizes;
 
+/* Returns the grid cell of a coordinate along an axis, clamped to the grid. */
 RB_HOST_DEVICE int32_t
 rb_sizes_cell(const rb_sizes *s, int axis, double x)
 {
@@ -45,6 +46,7 @@ rb_sizes_cell(const rb_sizes *s, int axis, double x)
 	return !(i > 0) ? 0 : i >= s->n[axis] ? s->n[axis] - 1 : (int32_t) i;
 }
 
+/* Returns the maximum volume of a tetrahedron at a location. */
 RB_HOST_DEVICE double
 rb_sizes_at(const rb_sizes *s, const double *at)
 {
@@ -246,6 +248,7 @@ typedef struct rb_tet_shape
 	uint32_t edge; /* The shortest edge */
 } rb_tet_shape;
 
+/* Returns the circumsphere and the edges of a tetrahedron. */
 RB_HOST_DEVICE rb_tet_shape
 rb_cell_shape(const rb_cells *m, const rb_cell *c)
 {
@@ -332,6 +335,10 @@ rb_piece_splits(const rb_cells *m, uint32_t u, uint32_t v, bool needed)
 		   !rb_edge_short(m, u, v, rb_distance2(rb_site_at(m, u), rb_site_at(m, v)));
 }
 
+/*
+ * Returns true if a constrained face with corners v may be split: not if the surface is kept,
+ * always if `needed`, otherwise unless its shortest edge is too short.
+ */
 RB_HOST_DEVICE bool
 rb_wall_splits(const rb_cells *m, const uint32_t *v, bool needed)
 {

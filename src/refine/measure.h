@@ -16,6 +16,7 @@
 
 #include "core/exact/double_double.h"
 
+/* Returns the squared distance of two points. */
 RB_HOST_DEVICE double
 rb_distance2(const double *a, const double *b)
 {
@@ -108,6 +109,7 @@ rb_spans_fine(const double *a, const double *b, const double *c, const double *d
  */
 #define RB_SPANS_FLAT 0x1p-40
 
+/* Returns volume and circumcenter of the tetrahedron a, b, c, d, in double-double if it is flat. */
 RB_HOST_DEVICE rb_spans
 rb_spans_of(const double *a, const double *b, const double *c, const double *d)
 {
@@ -195,6 +197,7 @@ rb_projection(const double *a, const double *b, const double *p)
 	return ((p[0] - a[0]) * x + (p[1] - a[1]) * y + (p[2] - a[2]) * z) / (x * x + y * y + z * z);
 }
 
+/* Computes the point at fraction t from a to b. */
 RB_HOST_DEVICE void
 rb_point_along(const double *a, const double *b, double t, double *at)
 {

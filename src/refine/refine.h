@@ -139,6 +139,7 @@ typedef struct rb_tet_quality
 	double volume;
 } rb_tet_quality;
 
+/* Computes the quality of the tetrahedron a, b, c, d; the volume is in cubed coordinate units. */
 extern void rb_tet_measure(const double *a, const double *b, const double *c, const double *d,
 						   rb_tet_quality *quality);
 

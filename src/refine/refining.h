@@ -128,6 +128,7 @@ extern rb_status rb_refining_replace(rb_refining *r, const rb_tets *tets, const 
  * vertices must have numbers from `cell` on.
  */
 extern rb_status rb_refining_radii(rb_refining *r, uint32_t cell, uint32_t site, uint32_t n);
+/* Frees all arrays of a refinement. */
 extern void rb_refining_free(rb_refining *r);
 
 /*

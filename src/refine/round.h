@@ -42,6 +42,7 @@
 
 /* ---- winners ---- */
 
+/* Returns true if the claims of all cells in the cavity are the candidate's own. */
 RB_HOST_DEVICE bool
 rb_star_owns(const rb_cells *m, const rb_refine_candidate *cand, const uint32_t *cells)
 {
@@ -103,6 +104,9 @@ rb_star_independent_at(const rb_cells *m, rb_exact_env *env, const rb_refine_can
 	return 1;
 }
 
+/*
+ * Returns 1 if the star stays Delaunay next to those of stronger neighbors, 0 if not, or RB_UNSURE.
+ */
 RB_HOST_DEVICE int
 rb_star_independent(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *all,
 					const rb_refine_candidate *cand, const uint32_t *cells)
@@ -125,6 +129,7 @@ typedef struct rb_places
 	uint32_t top;
 } rb_places;
 
+/* Returns the number for the i-th new cell: first the free ones, then new ones at the end. */
 RB_HOST_DEVICE uint32_t
 rb_place(const rb_places *p, uint32_t i)
 {
@@ -242,6 +247,7 @@ rb_star_cell(const rb_cells *m, const rb_refine_candidate *cand, uint32_t cell, 
  * result is the same from both sides, whichever of the two cells asks.
  */
 #define RB_STAR_FOLDS 4
+/* Returns the cell and corner beyond edge j of face i of a cavity, and its facet. */
 RB_HOST_DEVICE uint32_t
 rb_star_next(const rb_cells *m, const rb_refine_candidate *cand, uint32_t cell, uint32_t i,
 			 uint32_t j, uint32_t *facet)
@@ -286,6 +292,10 @@ rb_star_next(const rb_cells *m, const rb_refine_candidate *cand, uint32_t cell, 
 	return other << 2 | (o->v[1] != a && o->v[1] != b ? 1 : o->v[2] != a && o->v[2] != b ? 2 : 3);
 }
 
+/*
+ * Stores the insertion radius of the new vertex, whose nearest neighbor is at squared distance
+ * nearest2.
+ */
 RB_HOST_DEVICE void
 rb_star_radius(const rb_cells *m, const rb_refine_candidate *cand, double nearest2)
 {
@@ -415,6 +425,9 @@ rb_round_window(size_t n, uint32_t most)
 	return n / RB_ROUND_WINDOW > most ? (size_t) RB_ROUND_WINDOW * most : n;
 }
 
+/*
+ * Returns the distance between the entries that a round takes from its window of n, at most `most`.
+ */
 RB_HOST_DEVICE size_t
 rb_round_step(size_t n, uint32_t most)
 {
@@ -459,6 +472,7 @@ rb_word_max(uint64_t *word, uint64_t value)
 #endif
 }
 
+/* Read and write a word that other threads change at the same time; set bits of it atomically. */
 RB_HOST_DEVICE uint64_t
 rb_word_read(const uint64_t *word)
 {
@@ -516,6 +530,7 @@ rb_round_seeds(const rb_cells *m, const rb_refine_candidate *cand, uint64_t clai
 	}
 }
 
+/* Builds the candidate at this index, and claims the cells around it for its key. */
 RB_HOST_DEVICE void
 rb_round_make(const rb_cells *m, rb_refine_candidate *cand, uint32_t index)
 {
@@ -524,6 +539,7 @@ rb_round_make(const rb_cells *m, rb_refine_candidate *cand, uint32_t index)
 		rb_round_seeds(m, cand, cand->key);
 }
 
+/* Claims all cells of a cavity that fits. */
 RB_HOST_DEVICE void
 rb_round_claim(const rb_cells *m, const rb_refine_candidate *cand, const uint32_t *cells)
 {
@@ -534,6 +550,7 @@ rb_round_claim(const rb_cells *m, const rb_refine_candidate *cand, const uint32_
 			rb_word_max(&m->cells[cells[k]].claim, cand->key);
 }
 
+/* Sets the verdict RB_OWNS if the candidate's claims on all cells have won, otherwise RB_LOST. */
 RB_HOST_DEVICE void
 rb_round_own(const rb_cells *m, rb_refine_candidate *cand, const uint32_t *cells)
 {
@@ -553,6 +570,7 @@ rb_round_beside(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate 
 		cand->vertex = (uint32_t) rb_star_independent(m, env, all, cand, cells);
 }
 
+/* Sets the verdict RB_WINS or RB_LOST by rb_star_independent's result in `vertex`. */
 RB_HOST_DEVICE void
 rb_round_decide(rb_refine_candidate *cand)
 {
@@ -639,6 +657,7 @@ rb_round_release_seeds(const rb_cells *m, const rb_refine_candidate *all,
 	}
 }
 
+/* Clears the claims of the candidate on its cells, so that the next round starts without any. */
 RB_HOST_DEVICE void
 rb_round_release(const rb_cells *m, const rb_refine_candidate *all, const rb_refine_candidate *cand,
 				 const uint32_t *cells)

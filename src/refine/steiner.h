@@ -55,6 +55,10 @@ rb_entry_make(const rb_cells *m, uint32_t cell, uint32_t part, rb_what what, boo
 	return (rb_entry64) cell | (rb_entry64) part << 30 | (rb_entry64) what << 33 |
 		   (rb_entry64) absent << 35 | (rb_entry64) (rb_cell_hash(&m->cells[cell]) & 0x7ffff) << 45;
 }
+/*
+ * Return the fields of an entry: its cell, its edge, face or zero, what is to be split, and whether
+ * the reason is a rejected point (absent).
+ */
 RB_HOST_DEVICE uint32_t
 rb_entry_cell(rb_entry64 e)
 {
@@ -84,11 +88,13 @@ rb_entry_needed(rb_entry64 e)
 {
 	return (e >> 44 & 1) != 0;
 }
+/* Returns the entry with its bit `needed` set, if that is true. */
 RB_HOST_DEVICE rb_entry64
 rb_entry_need(rb_entry64 e, bool needed)
 {
 	return e | (rb_entry64) needed << 44;
 }
+/* Return how many points of the entry were misplaced, and how often it was blocked. */
 RB_HOST_DEVICE uint32_t
 rb_entry_askew(rb_entry64 e)
 {
@@ -110,6 +116,7 @@ rb_entry_more_blocked(rb_entry64 e)
 {
 	return rb_entry_blocked(e) < RB_ENTRY_BLOCKED ? e + (UINT64_C(1) << 39) : e;
 }
+/* Returns true if the cell still exists and was not replaced by another one in its slot. */
 RB_HOST_DEVICE bool
 rb_entry_alive(const rb_cells *m, rb_entry64 e)
 {
@@ -154,6 +161,10 @@ typedef struct rb_refine_candidate
 
 #define RB_KEY_INDEX UINT32_MAX /* Part of a key that holds the candidate's index */
 
+/*
+ * Returns the priority of a candidate: subsegments before faces before tetrahedra by `what`, then
+ * the larger measure, then the hash; the index makes keys unique.
+ */
 RB_HOST_DEVICE uint64_t
 rb_candidate_key(rb_what what, double measure, uint32_t hash, uint32_t index)
 {
@@ -169,6 +180,7 @@ rb_candidate_key(rb_what what, double measure, uint32_t hash, uint32_t index)
 	return (uint64_t) (what + 1) << 62 | (u.bits >> 43 & 0xfffff) << 42 |
 		   (uint64_t) (hash & 0x3ff) << 32 | (RB_KEY_INDEX - index);
 }
+/* Returns the index of the candidate with this key. */
 RB_HOST_DEVICE uint32_t
 rb_key_index(uint64_t key)
 {
@@ -234,6 +246,10 @@ rb_wall_encroached(const rb_cells *m, const rb_cell *c, uint32_t i, const rb_bal
 		   !rb_site_on_facet(m, c->v[i], c->facet[i]);
 }
 
+/*
+ * Returns the bits of what a new cell requires to be split: edges, constrained faces, the cell
+ * itself.
+ */
 RB_HOST_DEVICE uint32_t
 rb_cell_needs(const rb_cells *m, rb_cell *c)
 {
@@ -296,6 +312,7 @@ rb_jitter(uint32_t tries, uint32_t hash, int which)
 /* Number of tries after which a misplaced point is accepted if its cavity can be filled */
 #define RB_TRIES_ASKEW 5
 
+/* Marks the candidate as never to be split, for this reason. */
 RB_HOST_DEVICE void
 rb_candidate_kept(rb_refine_candidate *cand, rb_bad_reason reason)
 {
@@ -303,6 +320,7 @@ rb_candidate_kept(rb_refine_candidate *cand, rb_bad_reason reason)
 	cand->reason = (uint32_t) reason;
 }
 
+/* Chooses the circumcenter of a tetrahedron as the point. *measure is six times the volume. */
 RB_HOST_DEVICE void
 rb_candidate_build_tet(const rb_cells *m, rb_refine_candidate *cand, const rb_cell *c,
 					   double *measure)
@@ -364,6 +382,7 @@ rb_candidate_wall_reason(const rb_cells *m, rb_refine_candidate *cand, const rb_
 		cand->verdict = RB_STALE;
 }
 
+/* Returns the squared length of the longest edge of a triangle. */
 RB_HOST_DEVICE double
 rb_longest2(const rb_cells *m, const uint32_t *v)
 {
@@ -375,6 +394,10 @@ rb_longest2(const rb_cells *m, const uint32_t *v)
 	return a > c ? a : c;
 }
 
+/*
+ * Chooses the point that splits face i of the cell. *measure is the squared radius of its
+ * protecting sphere.
+ */
 RB_HOST_DEVICE void
 rb_candidate_build_wall(const rb_cells *m, rb_refine_candidate *cand, const rb_cell *c, uint32_t i,
 						double *measure)
@@ -450,6 +473,7 @@ rb_piece_deepest(const rb_cells *m, uint32_t cell, uint32_t e)
 	return deepest;
 }
 
+/* Chooses the point that splits edge e of the cell. *measure is its squared length. */
 RB_HOST_DEVICE void
 rb_candidate_build_piece(const rb_cells *m, rb_refine_candidate *cand, const rb_cell *c, uint32_t e,
 						 double *measure)

@@ -113,6 +113,7 @@ rb_cell_edge_from(uint32_t e)
 {
 	return e < 3 ? 0 : e < 5 ? 1 : 2;
 }
+/* Returns the larger corner index of edge e. */
 RB_HOST_DEVICE uint32_t
 rb_cell_edge_to(uint32_t e)
 {
@@ -126,12 +127,14 @@ rb_cell_corner(const rb_cell *c, uint32_t v)
 	return v == c->v[0] ? 0 : v == c->v[1] ? 1 : v == c->v[2] ? 2 : 3;
 }
 
+/* Returns true if one of the corners is the ghost vertex. */
 RB_HOST_DEVICE bool
 rb_cell_ghost(const rb_cell *c)
 {
 	return c->v[0] == RB_GHOST || c->v[1] == RB_GHOST || c->v[2] == RB_GHOST || c->v[3] == RB_GHOST;
 }
 
+/* Returns the coordinates of vertex v. */
 RB_HOST_DEVICE const double *
 rb_site_at(const rb_cells *m, uint32_t v)
 {
@@ -188,6 +191,7 @@ rb_ring_at(uint32_t cell, uint32_t to, uint32_t a, uint32_t b)
 	return r;
 }
 
+/* Moves to the next cell around the edge. */
 RB_HOST_DEVICE void
 rb_ring_next(const rb_cells *m, rb_edge_ring *r)
 {

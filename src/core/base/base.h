@@ -69,6 +69,7 @@ typedef struct rb_arrays_to_free
 	void *const *array; /* Addresses of the pointers */
 } rb_arrays_to_free;
 
+/* Frees the arrays of the list, at the end of a block with RB_FREE_AT_END. */
 static inline void
 rb_free_arrays(const rb_arrays_to_free *all)
 {

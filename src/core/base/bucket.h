@@ -71,6 +71,7 @@ rb_buckets_build(rb_context *ctx, rb_buckets *b, uint32_t n, uint32_t nbuckets, 
 	return RB_OK;
 }
 
+/* Frees the arrays of the lists. */
 static inline void
 rb_buckets_free(rb_memory *memory, rb_buckets *b)
 {

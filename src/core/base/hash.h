@@ -114,6 +114,7 @@ rb_chains_reset(rb_context *ctx, rb_chains *c, size_t n)
 	return RB_OK;
 }
 
+/* Returns the first entry of the chain for this hash, to read or to prepend to. */
 static inline uint32_t *
 rb_chain_first(const rb_chains *c, uint64_t hash)
 {
@@ -147,6 +148,7 @@ typedef struct RB_HASH
 
 #ifndef RB_HASH_DECLARE
 
+/* Returns the slot of the key, or the free slot where it belongs; the table must have slots. */
 static inline RB_HASH_SLOT *
 RB_HASH_NAME(find)(const RB_HASH *t, RB_HASH_ARG arg, RB_HASH_KEY key)
 {
@@ -173,6 +175,7 @@ RB_HASH_NAME(clear)(RB_HASH *t)
 	t->mask = t->n = 0;
 }
 
+/* Frees the slots; the table is then empty and can be used again. */
 static inline void
 RB_HASH_NAME(free)(rb_memory *memory, RB_HASH *t)
 {
@@ -260,6 +263,7 @@ RB_HASH_NAME(grow)(rb_context *ctx, RB_HASH *t, RB_HASH_ARG arg, size_t n)
 
 #endif /* RB_HASH_NUMBERED */
 
+/* Grows the table if needed, so that `more` further keys leave half of the slots free. */
 static inline rb_status
 RB_HASH_NAME(reserve)(rb_context *ctx, RB_HASH *t, RB_HASH_ARG arg, size_t more)
 {

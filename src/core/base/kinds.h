@@ -158,6 +158,7 @@ enum
 #define RB_KIND_CASE(kind, points, dims) \
 	case kind:                           \
 		return points;
+/* Returns the number of points of a part of this kind. */
 RB_HOST_DEVICE int
 rb_kind_points(rb_kind kind)
 {
@@ -173,6 +174,7 @@ rb_kind_points(rb_kind kind)
 #define RB_KIND_CASE(kind, points, dims) \
 	case kind:                           \
 		return dims;
+/* Returns the number of coordinates of a point of this kind, 2 or 3. */
 RB_HOST_DEVICE int
 rb_kind_dims(rb_kind kind)
 {
@@ -202,6 +204,7 @@ rb_leaf_exists(rb_predicate predicate, rb_kind red, rb_kind blue)
 #undef RB_LEAF_SERVES
 
 #define RB_COMPOSED_SERVES(p, r, b, who) || (predicate == (p) && red == (r) && blue == (b))
+/* Returns true if a composed join, RB_COMPOSED_LIST, serves the predicate for these kinds. */
 RB_HOST_DEVICE bool
 rb_composed_exists(rb_predicate predicate, rb_kind red, rb_kind blue)
 {

@@ -26,6 +26,7 @@ rb_hash_coordinate(double x, uint64_t factor)
 	return (bits ^ bits >> 32) * factor;
 }
 
+/* Returns the hash of three coordinates; equal points have equal hashes, also 0 and -0. */
 static inline uint64_t
 rb_hash_point(const double *p)
 {
@@ -34,6 +35,7 @@ rb_hash_point(const double *p)
 				  rb_hash_coordinate(p[2], 0x165667b19e3779f9u));
 }
 
+/* Returns true if all three coordinates are equal. */
 static inline bool
 rb_points_equal(const double *a, const double *b)
 {
@@ -95,6 +97,7 @@ rb_point_hash_find(rb_context *ctx, const double *points, uint32_t n, rb_point_h
 	return rb_should_stop(ctx) ? RB_STOPPED : RB_OK;
 }
 
+/* Frees the table and its arrays. */
 static inline void
 rb_point_hash_free(rb_memory *memory, rb_point_hash *c)
 {

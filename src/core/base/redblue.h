@@ -144,13 +144,16 @@ typedef struct rb_memory rb_memory;
 extern rb_memory *rb_memory_create(uint64_t limit_bytes); /* Returns NULL if malloc fails. */
 /* Frees all blocks that are still allocated. */
 extern void rb_memory_destroy(rb_memory *memory);
+/* Changes the limit, in bytes. A limit below what is in use fails the next allocations. */
 extern void rb_memory_set_limit(rb_memory *memory, uint64_t limit_bytes);
+/* Return the bytes in use now, their maximum so far, and the limit. */
 extern uint64_t rb_memory_used(const rb_memory *memory);
 extern uint64_t rb_memory_peak(const rb_memory *memory);
 extern uint64_t rb_memory_limit(const rb_memory *memory);
 
 /* Charges memory that the caller allocated by other means, until it is refunded. */
 extern rb_status rb_memory_charge(rb_memory *memory, uint64_t bytes, rb_error *error);
+/* Gives back bytes charged by rb_memory_charge. */
 extern void rb_memory_refund(rb_memory *memory, uint64_t bytes);
 
 /*
@@ -159,6 +162,7 @@ extern void rb_memory_refund(rb_memory *memory, uint64_t bytes);
  * by remapping, without a copy. New bytes are not cleared.
  */
 extern rb_status rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error);
+/* Frees a block and sets *block to NULL. Does nothing if *block is NULL. */
 extern void rb_free(rb_memory *memory, void **block);
 
 /*
@@ -181,6 +185,7 @@ extern void rb_shrink(rb_memory *memory, void **block, size_t bytes);
  * for the next join; idle and used blocks together stay within the limit. The default is 64 MiB.
  */
 extern void rb_memory_set_idle(uint64_t most_bytes);
+/* Returns the bytes of the idle blocks in the pool. */
 extern uint64_t rb_memory_idle(void);
 
 /*
@@ -300,12 +305,14 @@ typedef struct rb_pair
  */
 #define RB_PAYLOAD_SHIFT 29
 
+/* Returns the payload of a pair of parts. */
 static inline uint32_t
 rb_pair_payload(rb_pair pair)
 {
 	return pair.red >> RB_PAYLOAD_SHIFT;
 }
 
+/* Returns the index of the red part, without the payload. */
 static inline uint32_t
 rb_pair_red(rb_pair pair)
 {
@@ -391,7 +398,9 @@ typedef struct rb_builder
 	size_t refused_cap;
 } rb_builder;
 
+/* Initializes a builder without parts; its arrays will be charged to `memory`. */
 extern void rb_builder_init(rb_builder *b, rb_memory *memory, rb_kind kind);
+/* Frees the arrays of a builder that was not finished. */
 extern void rb_builder_free(rb_builder *b);
 
 /* Changes the kind while the builder has no part. Keeps the memory. */
@@ -484,6 +493,7 @@ extern void rb_cache_set_last_number(uint64_t number);
 
 /* Sets the limit. A lower limit takes effect at once, except for sets that are still referenced. */
 extern void rb_cache_set_limit(rb_cache *cache, uint64_t limit_bytes);
+/* Returns the bytes of all cached sets. */
 extern uint64_t rb_cache_used(const rb_cache *cache);
 
 /*
@@ -618,6 +628,10 @@ typedef struct rb_geometry_header
 	double high[3];
 } rb_geometry_header;
 
+/*
+ * Reads the type, SRID, flags and box of a serialized geometry, without its points. bytes points
+ * behind the varlena header of the datum.
+ */
 extern rb_geometry_fault rb_geometry_read_header(const uint8_t *bytes, size_t len,
 												 rb_geometry_header *header);
 
@@ -640,6 +654,7 @@ extern rb_geometry_fault rb_geometry_read_serialized(rb_builder *b, const uint8_
 extern rb_geometry_fault rb_geometry_check_serialized(rb_builder *b, const uint8_t *bytes,
 													  size_t len);
 
+/* Appends the parts of a geometry in EWKB, as rb_geometry_read_serialized does. */
 extern rb_geometry_fault rb_geometry_read_ewkb(rb_builder *b, const uint8_t *bytes, size_t len,
 											   rb_geometry_info *info, rb_error *error);
 
@@ -757,17 +772,22 @@ typedef struct rb_context
 #define RB_STOP_REQUESTED 1 /* set by rb_context_stop */
 #define RB_STOP_FAILED 2    /* set by rb_fail: the remaining work is pointless */
 
+/*
+ * Initializes a context with the default settings, no callbacks, and this memory for its results.
+ */
 extern void rb_context_init(rb_context *ctx, rb_memory *memory);
 
 /* Asks a running join to stop, which it does within 50 ms. Async-signal-safe. */
 extern void rb_context_stop(rb_context *ctx);
 
+/* Returns true if the work of this context must end soon, because of a request or a failure. */
 static inline bool
 rb_should_stop(const rb_context *ctx)
 {
 	return rb_load(&ctx->stop) != 0 || (ctx->asked != NULL && *ctx->asked != 0);
 }
 
+/* Publishes the stage of the work and how much of it is done, in units of that stage. */
 static inline void
 rb_progress(rb_context *ctx, rb_stage stage, uint64_t done, uint64_t total)
 {
@@ -794,6 +814,7 @@ extern rb_status rb_why_stopped(const rb_context *ctx);
  * other sets. Only one thread may call it at a time; it uses as many threads as the context allows.
  */
 extern rb_status rb_set_materialize(rb_context *ctx, const rb_set *set);
+/* Materializes only the ids of a delta set, as rb_set_materialize does. */
 extern rb_status rb_set_materialize_ids(rb_context *ctx, const rb_set *set);
 
 /* Clears a failure so that another method can be tried. A requested stop stays in effect. */
@@ -1097,18 +1118,25 @@ typedef struct rb_row_cache
  */
 extern rb_status rb_row_pair_test(rb_context *ctx, const rb_job *job, rb_row_cache *red,
 								  rb_row_cache *blue, bool *any, uint64_t *payload);
+/* Frees everything that rb_row_pair_test remembers about a row. */
 extern void rb_row_cache_free(rb_memory *memory, rb_row_cache *known);
 
 /* ---- exact signs for single use (predicates.c); all return -1, 0 or 1 for finite input ---- */
 
+/* Return the sign of the area of a, b, c (1 if they turn left) and of the volume of a, b, c, d. */
 extern int rb_orient2d(const double a[2], const double b[2], const double c[2]);
 extern int rb_orient3d(const double a[3], const double b[3], const double c[3], const double d[3]);
+/*
+ * Return 1 if the last point is inside the circle or sphere through the other points in positive
+ * orientation, -1 if it is outside, 0 if it is on it.
+ */
 extern int rb_incircle(const double a[2], const double b[2], const double c[2], const double d[2]);
 extern int rb_insphere(const double a[3], const double b[3], const double c[3], const double d[3],
 					   const double e[3]);
 
 /* ---- exact intersection test of two closed triangles (intersect.c) ---- */
 
+/* Returns true if the triangles, three points of three coordinates each, share a point. */
 extern bool rb_triangles_meet(const double red[9], const double blue[9]);
 
 #ifdef __cplusplus

@@ -89,6 +89,7 @@ rb_by_word(const void *a, const void *b, const void *arg)
 	return (x > y) - (x < y);
 }
 
+/* Compares two uint32_t, as rb_sort needs it. */
 static inline int
 rb_by_number(const void *a, const void *b, const void *arg)
 {
@@ -98,6 +99,7 @@ rb_by_number(const void *a, const void *b, const void *arg)
 	return (x > y) - (x < y);
 }
 
+/* Compares two int64_t, as rb_sort needs it. */
 static inline int
 rb_by_id(const void *a, const void *b, const void *arg)
 {
@@ -107,6 +109,10 @@ rb_by_id(const void *a, const void *b, const void *arg)
 	return (x > y) - (x < y);
 }
 
+/*
+ * Sort in ascending order: uint64_t, uint32_t and int64_t. Return RB_STOPPED if the context
+ * requests a stop.
+ */
 static inline rb_status
 rb_sort_words(const rb_context *ctx, uint64_t *x, size_t n)
 {
@@ -125,6 +131,7 @@ rb_sort_ids(const rb_context *ctx, int64_t *x, size_t n)
 	return rb_sort(ctx, x, n, sizeof *x, rb_by_id, NULL);
 }
 
+/* Compares two doubles, none of which is NaN, as rb_sort needs it. */
 static inline int
 rb_by_double(const void *a, const void *b, const void *arg)
 {
@@ -134,6 +141,7 @@ rb_by_double(const void *a, const void *b, const void *arg)
 	return (x > y) - (x < y);
 }
 
+/* Sorts doubles, none of which is NaN, in ascending order. */
 static inline rb_status
 rb_sort_doubles(const rb_context *ctx, double *x, size_t n)
 {

@@ -67,6 +67,7 @@ rb_unite_shared(uint32_t *parent, uint32_t a, uint32_t b)
 
 /* ---- sets whose members are oriented alike or oppositely: parent << 1 | opposite to it ---- */
 
+/* Makes each of the n members a set of its own. */
 static inline void
 rb_turned_sets_init(uint32_t *parent, uint32_t n)
 {

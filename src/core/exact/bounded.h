@@ -25,6 +25,7 @@ typedef struct rb_bounded
 /* Bound on what underflows in a computation with operands below 2^150, for other arithmetic */
 #define RB_BOUNDED_UNDERFLOW 0x1p-600
 
+/* Returns x, exactly. */
 static inline rb_bounded
 rb_bounded_of(double x)
 {
@@ -38,6 +39,7 @@ rb_bounded_difference(double a, double b)
 	return (rb_bounded){rb_double_double_difference(a, b), 0};
 }
 
+/* Returns a + b. */
 static inline rb_bounded
 rb_bounded_add(rb_bounded a, rb_bounded b)
 {
@@ -47,18 +49,21 @@ rb_bounded_add(rb_bounded a, rb_bounded b)
 							   RB_BOUNDED_TINY};
 }
 
+/* Returns -a, exactly. */
 static inline rb_bounded
 rb_bounded_minus(rb_bounded a)
 {
 	return (rb_bounded){rb_double_double_minus(a.x), a.error};
 }
 
+/* Returns a - b. */
 static inline rb_bounded
 rb_bounded_sub(rb_bounded a, rb_bounded b)
 {
 	return rb_bounded_add(a, rb_bounded_minus(b));
 }
 
+/* Returns a b. */
 static inline rb_bounded
 rb_bounded_mul(rb_bounded a, rb_bounded b)
 {
@@ -116,6 +121,7 @@ rb_bounded_vector(rb_bounded *r, const double *a, const double *b)
 		r[i] = rb_bounded_difference(a[i], b[i]);
 }
 
+/* Returns the scalar product of two vectors in space. */
 static inline rb_bounded
 rb_bounded_dot(const rb_bounded *u, const rb_bounded *v)
 {
@@ -123,6 +129,7 @@ rb_bounded_dot(const rb_bounded *u, const rb_bounded *v)
 						  rb_bounded_mul(u[2], v[2]));
 }
 
+/* Computes the cross product of two vectors in space. */
 static inline void
 rb_bounded_cross(const rb_bounded *u, const rb_bounded *v, rb_bounded *n)
 {

@@ -31,6 +31,7 @@ typedef struct rb_double_double
 
 #define RB_EPS_DOUBLE_DOUBLE 0x1p-106
 
+/* Returns x, exactly. */
 RB_HOST_DEVICE rb_double_double
 rb_double_double_of(double x)
 {
@@ -51,6 +52,7 @@ rb_double_double_difference(double x, double y)
 	return r;
 }
 
+/* Returns -x, exactly. */
 RB_HOST_DEVICE rb_double_double
 rb_double_double_minus(rb_double_double x)
 {
@@ -59,6 +61,7 @@ rb_double_double_minus(rb_double_double x)
 	return x;
 }
 
+/* Returns x + y, with the error bound of the header. */
 RB_HOST_DEVICE rb_double_double
 rb_double_double_add(rb_double_double x, rb_double_double y)
 {
@@ -72,12 +75,14 @@ rb_double_double_add(rb_double_double x, rb_double_double y)
 	return r;
 }
 
+/* Returns x - y. */
 RB_HOST_DEVICE rb_double_double
 rb_double_double_sub(rb_double_double x, rb_double_double y)
 {
 	return rb_double_double_add(x, rb_double_double_minus(y));
 }
 
+/* Returns x y. */
 RB_HOST_DEVICE rb_double_double
 rb_double_double_mul(rb_double_double x, rb_double_double y)
 {
@@ -89,6 +94,7 @@ rb_double_double_mul(rb_double_double x, rb_double_double y)
 	return r;
 }
 
+/* Returns x / y. */
 RB_HOST_DEVICE rb_double_double
 rb_double_double_div(rb_double_double x, rb_double_double y)
 {
@@ -115,6 +121,7 @@ rb_double_double_sqrt(rb_double_double x)
 
 /* ---- vectors in space ---- */
 
+/* Returns the scalar product of two vectors. */
 RB_HOST_DEVICE rb_double_double
 rb_double_double_dot(const rb_double_double *u, const rb_double_double *v)
 {
@@ -123,6 +130,7 @@ rb_double_double_dot(const rb_double_double *u, const rb_double_double *v)
 		rb_double_double_mul(u[2], v[2]));
 }
 
+/* Computes the cross product of two vectors. */
 RB_HOST_DEVICE void
 rb_double_double_cross(const rb_double_double *u, const rb_double_double *v, rb_double_double *n)
 {

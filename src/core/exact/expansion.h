@@ -56,6 +56,9 @@ enum
 	RB_EXPANSION_ROOM = RB_ROOM_HIGH + 32
 };
 
+/*
+ * Returns true if x is 0 or its exponent is in the range in which expansions of products are exact.
+ */
 RB_HOST_DEVICE bool
 rb_expansion_fits(double x)
 {
@@ -367,6 +370,7 @@ rb_accumulator_add(rb_accumulator *sum, double a, double b)
 	}
 }
 
+/* Compares two accumulators' words as unsigned integers: -1, 0 or 1. */
 static inline int
 rb_accumulator_compare_words(const uint64_t *a, const uint64_t *b)
 {
@@ -376,6 +380,7 @@ rb_accumulator_compare_words(const uint64_t *a, const uint64_t *b)
 	return 0;
 }
 
+/* Returns the sign of the sum. */
 static inline int
 rb_accumulator_sign(const rb_accumulator *sum)
 {

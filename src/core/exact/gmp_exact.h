@@ -60,6 +60,7 @@ typedef struct rb_square
 	rb_number q;
 } rb_square;
 
+/* Stores the exact squared distance of the hulls as a fraction. */
 extern void rb_gmp_square_of(rb_square *s, const rb_hulls *hulls);
 
 /* Returns the sign of the stored distance minus that of the hulls. */

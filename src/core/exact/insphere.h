@@ -122,6 +122,7 @@ rb_wide_minor_of(int64_t p, rb_int128 m, int64_t q, rb_int128 n, int64_t r, rb_i
 	return sum;
 }
 
+/* Returns the square of the length of a vector of three integers. */
 RB_HOST_DEVICE rb_uint128
 rb_wide_norm(const int64_t *n)
 {

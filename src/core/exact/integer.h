@@ -79,6 +79,7 @@ rb_integer_of(double x, double scale, double unit, int64_t *n)
 	return (double) *n * unit == x;
 }
 
+/* Returns the number that is larger in magnitude. */
 RB_HOST_DEVICE double
 rb_larger(double x, double y)
 {

@@ -43,6 +43,7 @@ typedef struct rb_interval
 
 /* ---- replacement of NaN, which bounds nothing, by an infinite bound ---- */
 
+/* Return x, or the infinite lower or upper bound if x is NaN. */
 RB_HOST_DEVICE double
 rb_lower(double x)
 {
@@ -70,6 +71,7 @@ RB_HOST_DEVICE double rb_sub_hi(double x, double y) { return rb_upper(__dsub_ru(
 
 #define RB_STEP		DBL_EPSILON	/* 2u */
 
+/* Return a lower or an upper bound of the exact result of an operation that was rounded to r. */
 RB_HOST_DEVICE double rb_down(double r) { return rb_lower(r - RB_STEP * fabs(r)); }
 RB_HOST_DEVICE double rb_up(double r) { return rb_upper(r + RB_STEP * fabs(r)); }
 
@@ -80,12 +82,14 @@ RB_HOST_DEVICE double rb_sub_hi(double x, double y) { return rb_up(x - y); }
 
 #endif
 
+/* Return the smaller and the larger of two numbers, neither of which is NaN. */
 RB_HOST_DEVICE double rb_min(double x, double y) { return x < y ? x : y; }
 RB_HOST_DEVICE double rb_max(double x, double y) { return x > y ? x : y; }
 /* clang-format on */
 
 /* ---- intervals ---- */
 
+/* Returns the interval that contains just x. */
 RB_HOST_DEVICE rb_interval
 rb_interval_of(double x)
 {
@@ -96,6 +100,7 @@ rb_interval_of(double x)
 	return r;
 }
 
+/* Returns the interval of all numbers. */
 RB_HOST_DEVICE rb_interval
 rb_interval_line(void)
 {
@@ -106,6 +111,7 @@ rb_interval_line(void)
 	return r;
 }
 
+/* Returns an interval that contains all sums. */
 RB_HOST_DEVICE rb_interval
 rb_interval_add(rb_interval a, rb_interval b)
 {
@@ -116,6 +122,7 @@ rb_interval_add(rb_interval a, rb_interval b)
 	return r;
 }
 
+/* Returns an interval that contains all differences. */
 RB_HOST_DEVICE rb_interval
 rb_interval_sub(rb_interval a, rb_interval b)
 {
@@ -126,6 +133,7 @@ rb_interval_sub(rb_interval a, rb_interval b)
 	return r;
 }
 
+/* Returns an interval that contains all products. */
 RB_HOST_DEVICE rb_interval
 rb_interval_mul(rb_interval a, rb_interval b)
 {
@@ -194,12 +202,14 @@ rb_interval_sign(rb_interval a)
 
 /* ---- determinants of differences ---- */
 
+/* Returns a d - b c. */
 RB_HOST_DEVICE rb_interval
 rb_interval_det2(rb_interval a, rb_interval b, rb_interval c, rb_interval d)
 {
 	return rb_interval_sub(rb_interval_mul(a, d), rb_interval_mul(b, c));
 }
 
+/* Returns the scalar product of two vectors. */
 RB_HOST_DEVICE rb_interval
 rb_interval_dot3(const rb_interval *u, const rb_interval *v)
 {

@@ -82,6 +82,7 @@ static __device__ int rb_device_asks(rb_exact_env *env, const double *a, const d
 #define RB_ORIENT2D_BOUND (5 * 0x1p-53)
 #define RB_BOUND_FLOOR 0x1p-960
 
+/* Returns true if two points in space have equal coordinates. */
 RB_HOST_DEVICE bool
 rb_equal3(const double *a, const double *b)
 {
@@ -251,6 +252,10 @@ rb_orient3d_at(rb_exact_env *env, const double *a, const double *b, const double
 	return rb_orient3d_hard(env, a, b, c, d);
 }
 
+/*
+ * Returns the exact sign of orient2d by the steps above; RB_UNSURE only if env does not allow the
+ * last one.
+ */
 RB_HOST_DEVICE int
 rb_orient2d_at(rb_exact_env *env, double ax, double ay, double bx, double by, double cx, double cy)
 {

@@ -45,6 +45,7 @@ rb_residue_mul(const rb_prime *m, uint64_t a, uint64_t b)
 	return r >= m->p ? r - m->p : r;
 }
 
+/* Returns (a + b) mod p, for residues a and b. */
 static inline uint64_t
 rb_residue_add(const rb_prime *m, uint64_t a, uint64_t b)
 {
@@ -53,6 +54,7 @@ rb_residue_add(const rb_prime *m, uint64_t a, uint64_t b)
 	return r >= m->p ? r - m->p : r;
 }
 
+/* Returns (a - b) mod p, for residues a and b. */
 static inline uint64_t
 rb_residue_sub(const rb_prime *m, uint64_t a, uint64_t b)
 {

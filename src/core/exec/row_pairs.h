@@ -51,7 +51,9 @@ typedef struct rb_unique
 	rb_merged_pairs merged; /* Pairs with their payload, if `merges` is set */
 } rb_unique;
 
+/* Initializes the state for the pairs of a job, without pairs. */
 extern void rb_unique_init(rb_unique *u, rb_context *ctx, const rb_job *job);
+/* Frees all pairs of the state. */
 extern void rb_unique_free(rb_unique *u);
 
 /*

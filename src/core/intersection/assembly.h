@@ -193,6 +193,7 @@ extern rb_status rb_canonical_point(rb_curve *c, const double *at, uint32_t *poi
 /* Looks up the canonical id of the line through two input points. */
 extern rb_status rb_canonical_line(rb_curve *c, const double *p, const double *q, uint32_t *line);
 
+/* Returns the coordinates of a canonical point. */
 static inline const double *
 rb_point_at(const rb_curve *c, uint32_t point)
 {
@@ -217,6 +218,7 @@ rb_triangle_at(const rb_curve *c, int side, uint32_t part)
 	return c->side[side].coords + 9 * (size_t) part;
 }
 
+/* Computes the piece that two parts share, and appends it if there is one. */
 extern rb_status rb_curve_piece_build(rb_curve *c, uint32_t red, uint32_t blue);
 
 /* ---- convex polygons (clip.c) ---- */

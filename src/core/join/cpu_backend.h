@@ -32,6 +32,7 @@ typedef struct rb_occupancy
 	uint64_t *word; /* bit rb_grid_number of a cell, in words of 64 */
 } rb_occupancy;
 
+/* Returns the number of 64-bit words of a bitmap with one bit per cell. */
 static inline size_t
 rb_occupancy_words(const rb_grid *g)
 {
@@ -149,6 +150,7 @@ rb_batch_load(const rb_cpu *c, const rb_set *o, const uint32_t *entry, uint32_t 
 		rb_kind_pad(o->kind, c->pad, box->lo[i], box->hi[i]);
 }
 
+/* Computes the range of grid cells that each box of a batch overlaps. */
 static inline void
 rb_batch_cells(const rb_cpu *c, const rb_grid *grid, const rb_batch_boxes *box, rb_range *range)
 {

@@ -58,6 +58,7 @@ extern void rb_plan_grid(const rb_plan *plan, const rb_sample *red, double nred,
 
 /* ---- matched rows (RB_HITS): a bit for each row, set by any thread ---- */
 
+/* Returns the row of a part. */
 static inline uint32_t
 rb_row_of(const rb_set *set, uint32_t part)
 {
@@ -83,6 +84,7 @@ rb_mark(uint32_t *marks, uint32_t row)
 		rb_or(word, bit);
 }
 
+/* Returns true if the bit of the row is set. */
 static inline bool
 rb_is_marked(const uint32_t *marks, uint32_t row)
 {

@@ -63,6 +63,7 @@ typedef m4 vmask;
 
 /* ---- double-double arithmetic: the steps of double_double.h ---- */
 
+/* Returns a + b, exactly. */
 APART_INLINE vtwo
 two_sum(vn a, vn b)
 {
@@ -71,6 +72,7 @@ two_sum(vn a, vn b)
 	return (vtwo){s, (a - (s - t)) + (b - t)};
 }
 
+/* Returns a + b, exactly; |a| >= |b| in each lane, or a is 0. */
 APART_INLINE vtwo
 two_sum_ordered(vn a, vn b)
 {
@@ -80,6 +82,7 @@ two_sum_ordered(vn a, vn b)
 }
 
 #ifdef RB_AVX512
+/* Returns a b, exactly, by one fused operation or by splitting both factors. */
 APART_INLINE vtwo
 two_product(vn a, vn b)
 {
@@ -99,6 +102,10 @@ two_product(vn a, vn b)
 }
 #endif
 
+/*
+ * Return the sum, difference, product, quotient and square root of double-double numbers, as the
+ * functions of double_double.h do.
+ */
 APART_INLINE vtwo
 two_add(vtwo x, vtwo y)
 {
@@ -141,12 +148,14 @@ two_sqrt(vtwo x)
 	return two_sum_ordered(s, (((x.high - p.high) - p.low) + x.low) / (s + s));
 }
 
+/* Returns the scalar product of two vectors. */
 APART_INLINE vtwo
 two_dot(const vtwo *x, const vtwo *y)
 {
 	return two_add(two_add(two_mul(x[0], y[0]), two_mul(x[1], y[1])), two_mul(x[2], y[2]));
 }
 
+/* Returns a in the lanes of the mask, b in the others. */
 APART_INLINE vtwo
 two_pick(vmask mask, vtwo a, vtwo b)
 {

@@ -239,6 +239,7 @@ typedef struct rb_lanes
 	vf n[4];
 } rb_lanes;
 
+/* Loads the triangles at[], transposed to one vector per word. */
 static inline __attribute__((always_inline)) void
 float_load(const float *const *at, rb_lanes *to)
 {

@@ -23,12 +23,14 @@
 typedef double v4 __attribute__((vector_size(32)));
 typedef int64_t m4 __attribute__((vector_size(32)));
 
+/* Loads four doubles from an address that is a multiple of 32. */
 static inline __attribute__((always_inline)) v4
 load_aligned4(const double *p)
 {
 	return *(const v4 *) __builtin_assume_aligned(p, 32);
 }
 
+/* Returns x in all four lanes. */
 static inline __attribute__((always_inline)) v4
 broadcast_double4(double x)
 {
@@ -419,6 +421,10 @@ select_overlapping_boxes(bool slabs, const rb_box_row *red, const rb_box_rows *r
 	return k;
 }
 
+/*
+ * Selects the boxes of `rows` from `first` to `end` that overlap the box `red`; returns their
+ * number.
+ */
 static uint32_t
 test_boxes_of_rows(const rb_box_row *red, const rb_box_rows *rows, uint32_t first, uint32_t end,
 				   uint32_t *out, rb_boxes_met *counts)
@@ -613,6 +619,7 @@ select_by_plane_sides(bool near, const rb_plane_face *red, const rb_plane_face *
 	return k;
 }
 
+/* Selects the pairs that plane sides cannot separate, for closed triangles. */
 static uint32_t
 test_sides(const rb_plane_face *red, const rb_plane_face *blue, const uint32_t *pairs, uint32_t n,
 		   rb_sided *out)
@@ -620,6 +627,7 @@ test_sides(const rb_plane_face *red, const rb_plane_face *blue, const uint32_t *
 	return select_by_plane_sides(false, red, blue, pairs, n, out);
 }
 
+/* Does the same for triangles within a distance of each other. */
 static uint32_t
 sides_near(const rb_plane_face *red, const rb_plane_face *blue, const uint32_t *pairs, uint32_t n,
 		   rb_sided *out)
@@ -647,6 +655,7 @@ sides_near(const rb_plane_face *red, const rb_plane_face *blue, const uint32_t *
 static const uint8_t lone[64] = {LONE8(0), LONE8(1), LONE8(2), LONE8(3),
 								 LONE8(4), LONE8(5), LONE8(6), LONE8(7)};
 
+/* Returns the corner that is alone on its side of the plane, from the bits of both signs. */
 static inline unsigned
 lone_corner_of_sides(unsigned sides)
 {
@@ -844,6 +853,7 @@ test_intervals(bool closed, const rb_plane_face *red, const rb_plane_face *blue,
 	return hits + accept_pairs_of_neighbors(red, blue, undecided, nundecided, yes + hits);
 }
 
+/* Decides by intervals which pairs are within the distance, and which remain undecided. */
 static uint32_t
 intervals_near(const rb_plane_face *red, const rb_plane_face *blue, const rb_sided *in, uint32_t n,
 			   uint32_t *yes, rb_sided *undecided, uint32_t *nundecided)
@@ -891,6 +901,10 @@ prepare_faces(const double *coords, const uint32_t *list, uint32_t n, const doub
 #ifdef RB_AVX512
 #include "core/join/simd_touch.h"
 #else
+/*
+ * Decides pairs that may share only a point of their boundaries; pairs of neighbors remain
+ * undecided.
+ */
 static uint32_t
 test_touching(const rb_plane_face *red, const rb_plane_face *blue, const uint32_t *pairs,
 			  uint32_t n, rb_sided *room, uint32_t *yes, rb_sided *undecided, uint32_t *nundecided)

@@ -32,6 +32,7 @@ enum
 	TOUCH_WORDS = 16
 };
 
+/* Loads four doubles of the two triangles at[i] and at[i + 4]. */
 static inline __attribute__((always_inline)) vd
 touch_row(const double *const *at, int word, int i)
 {
@@ -110,6 +111,7 @@ touch_known(const touch_sides *s)
 	return any & ~both;
 }
 
+/* Returns the lanes in which exactly one of three masks is set. */
 static inline md
 touch_one(const md of[3])
 {
@@ -141,6 +143,7 @@ touch_turn(const vd of[TOUCH_WORDS], const touch_sides *s, vd p[3], vd q[3], vd 
 	return one_below | (other & (s->above[0] | s->above[1]));
 }
 
+/* Returns the determinant of the vectors v, t and u, rounded. */
 static inline __attribute__((always_inline)) vd
 touch_determinant(const vd v[3], const vd t[3], const vd u[3])
 {

@@ -35,6 +35,7 @@ typedef struct rb_star
 	const double *at[2]; /* the corner, or the ends of the edge */
 } rb_star;
 
+/* Returns true if two points have equal coordinates. */
 static bool
 is_same_star_corner(const double *a, const double *b)
 {
@@ -63,6 +64,7 @@ is_in_star(const rb_star *star, const double *t)
 
 /* ---- finding a star ---- */
 
+/* Returns the i-th of up to SAMPLE triangles spread evenly over a list. */
 static const double *
 sampled_triangle_for_star(const rb_set *set, rb_list list, uint32_t i)
 {
@@ -153,6 +155,7 @@ find_star(const rb_set *set, rb_list red, rb_list blue, rb_star *star)
 
 /* ---- boxes ---- */
 
+/* Returns the scalar product of two vectors. */
 static double
 dot_of_directions(const double *a, const double *b)
 {

@@ -62,6 +62,7 @@ typedef struct rb_candidate
 	double most;
 } rb_candidate;
 
+/* Returns the coordinates of a part. */
 static const double *
 part_of_candidate(const rb_set *set, uint32_t part)
 {
@@ -253,6 +254,7 @@ is_exact_square_cached(const rb_distance_state *a, const rb_candidate *c)
 	return a->square_red == c->red && a->square_blue == c->blue;
 }
 
+/* Stores the exact squared distance of a candidate pair, with its parts. */
 static void
 cache_exact_square(rb_distance_state *a, const rb_candidate *c, const rb_hulls *h)
 {

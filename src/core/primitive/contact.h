@@ -275,6 +275,7 @@ rb_common_corners(const double *r, const double *b)
 	return common;
 }
 
+/* Returns true if at least two bits are set. */
 RB_HOST_DEVICE bool
 rb_two_or_more(unsigned bits)
 {
@@ -499,6 +500,9 @@ rb_triangle_self_intersect_of(rb_exact_env *env, const double *r, const double *
 	return longer == 1 ? answer : longer;
 }
 
+/*
+ * Decides RB_SELF_INTERSECT for two triangles; sb and sr hold known signs of corners, or RB_UNSURE.
+ */
 RB_HOST_DEVICE int
 rb_triangle_self_intersect(rb_exact_env *env, const double *r, const double *b, int sb[3],
 						   int sr[3])

@@ -16,6 +16,7 @@
 #include "core/primitive/ray.h"
 #include "core/primitive/triangle.h"
 
+/* Leaf functions for RB_MEET: each returns 1 if the parts share a point, 0 if not, or RB_UNSURE. */
 RB_HOST_DEVICE int
 rb_leaf_triangles(rb_exact_env *env, const double *red, const double *blue)
 {
@@ -64,6 +65,9 @@ rb_leaf_triangles_contact(rb_exact_env *env, const double *red, const double *bl
 	return rb_triangle_contact(env, red, blue, sb, sr);
 }
 
+/*
+ * Leaf functions for RB_CONTACT: each returns the contact's code, 0 if there is none, or RB_UNSURE.
+ */
 RB_HOST_DEVICE_CALL int
 rb_leaf_segment_triangle_contact(rb_exact_env *env, const double *red, const double *blue)
 {
@@ -82,6 +86,7 @@ rb_leaf_segments2_contact(rb_exact_env *env, const double *red, const double *bl
 	return rb_segments_contact2(env, red, red + 2, blue, blue + 2);
 }
 
+/* Leaf function for RB_SELF_INTERSECT, with the results of rb_triangle_self_intersect. */
 RB_HOST_DEVICE_CALL int
 rb_leaf_self_intersect(rb_exact_env *env, const double *red, const double *blue)
 {
@@ -152,6 +157,7 @@ rb_pair_within(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const dou
 	return sign == RB_UNSURE || meet == RB_UNSURE ? RB_UNSURE : RB_WITHIN_OF(0);
 }
 
+/* Leaf functions for RB_WITHIN: each returns the results of rb_pair_within. */
 RB_HOST_DEVICE int
 rb_leaf_within_triangles(rb_exact_env *env, const double *red, const double *blue)
 {
@@ -222,6 +228,10 @@ rb_leaf_ray_parity(rb_exact_env *env, const double *red, const double *blue)
 #define RB_LEAF_TRY(p, r, b, leaf)                               \
 	if (predicate == (p) && red_kind == (r) && blue_kind == (b)) \
 		return leaf(env, red, blue);
+/*
+ * Decides a predicate on two parts by the leaf function for their kinds. Returns RB_UNSURE only if
+ * env does not allow the last step.
+ */
 RB_HOST_DEVICE int
 rb_pair_decide(rb_exact_env *env, rb_predicate predicate, rb_kind red_kind, rb_kind blue_kind,
 			   const double *red, const double *blue)

@@ -73,12 +73,14 @@ typedef struct rb_feet
 	bool proved; /* true if the features are proved to be the nearest ones */
 } rb_feet;
 
+/* Returns the rounded scalar product of two vectors. */
 RB_HOST_DEVICE double
 rb_dot3(const double *u, const double *v)
 {
 	return u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
 }
 
+/* Computes the rounded cross product of two vectors. */
 RB_HOST_DEVICE void
 rb_cross3(const double *u, const double *v, double *n)
 {
@@ -87,6 +89,7 @@ rb_cross3(const double *u, const double *v, double *n)
 	n[2] = u[0] * v[1] - u[1] * v[0];
 }
 
+/* Returns the number of edges of a hull of one, two or three corners. */
 RB_HOST_DEVICE int
 rb_edges_of(int corners)
 {
@@ -159,6 +162,7 @@ typedef struct rb_square_bounds
 /* Width of the slab relative to square above which the search may end */
 #define RB_APART_BEST (1 - 0x1p-30)
 
+/* Computes the bounds for `distance`; `size` is M, the largest coordinate difference. */
 RB_HOST_DEVICE void
 rb_clear_of(rb_square_bounds *c, double distance, double size)
 {
@@ -477,6 +481,7 @@ typedef struct rb_bracket
 	double error;
 } rb_bracket;
 
+/* Returns corner i of a side's hull; after the last corner, i continues with the first. */
 RB_HOST_DEVICE const double *
 rb_hull_corner(const rb_hulls *h, int side, int i)
 {
@@ -485,6 +490,7 @@ rb_hull_corner(const rb_hulls *h, int side, int i)
 	return h->corner[(side == 0 ? 0 : h->n[0]) + (i < n ? i : i - n)];
 }
 
+/* Computes to - from, exactly. */
 RB_HOST_DEVICE void
 rb_double_double_between(const double *to, const double *from, rb_double_double *r)
 {
@@ -656,6 +662,7 @@ rb_feet_bounds(const rb_hulls *h, double size, const rb_feet *f, rb_bracket *b)
 		b->hi = rb_double_double_sqrt(square);
 }
 
+/* Computes a bracket of the distance from its nearest features. */
 RB_HOST_DEVICE_CALL void
 rb_feet_bracket(const rb_hulls *h, double size, const rb_feet *f, rb_bracket *b)
 {

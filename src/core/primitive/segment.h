@@ -37,6 +37,7 @@ rb_point_boxes_meet(const double *p, int n, const double *q, int m, int dims)
 	return true;
 }
 
+/* Returns the exact sign of orient2d, for points. */
 RB_HOST_DEVICE int
 rb_orient2d_points(rb_exact_env *env, const double *a, const double *b, const double *c)
 {

@@ -179,6 +179,7 @@ rb_face_f_init(rb_face_f *f, const rb_frame *frame, const double *c, bool unit)
 }
 
 #ifdef __CUDA_ARCH__
+/* Returns the bits of a float. */
 #define rb_bits_f(x) __float_as_uint(x)
 #else
 static inline uint32_t

@@ -97,7 +97,9 @@ typedef struct rb_polygon_face
 /* Starts a face. Its outer ring is added first, then the holes. */
 extern void rb_face_begin(rb_polygon_face *f, rb_builder *b, rb_geometry_info *info,
 						  rb_error *error);
+/* Reserves space for `more` corners. */
 extern rb_geometry_fault rb_face_reserve(rb_polygon_face *f, uint32_t more);
+/* Triangulates the face and appends its triangles to the builder. */
 extern rb_geometry_fault rb_face_finish(rb_polygon_face *f);
 
 /*
@@ -166,6 +168,7 @@ rb_face_is_below(const double *a, const double *b)
 
 /* ---- half-edges (polygon_delaunay.c) ---- */
 
+/* Returns the vertex at which half-edge h ends. */
 static inline uint32_t
 rb_half_to(const rb_polygon_face *f, uint32_t h)
 {
@@ -179,6 +182,7 @@ rb_half_left(const rb_polygon_face *f, uint32_t h)
 	return f->half[h].prev ^ 1;
 }
 
+/* Returns the next half-edge from the same vertex, clockwise. */
 static inline uint32_t
 rb_half_right(const rb_polygon_face *f, uint32_t h)
 {
@@ -191,9 +195,12 @@ rb_half_right(const rb_polygon_face *f, uint32_t h)
  */
 extern int rb_face_incircle(const double *a, const double *b, const double *c, const double *d);
 
+/* Triangulates the vertices of the face. */
 extern rb_geometry_fault rb_face_points(rb_polygon_face *f);
 
+/* Inserts the edges of the rings into the triangulation. */
 extern rb_geometry_fault rb_face_edges(rb_polygon_face *f);
+/* Marks the triangles inside the face and appends them to the builder. */
 extern rb_geometry_fault rb_face_inside(rb_polygon_face *f);
 
 #endif /* RB_SET_FACE_H */

@@ -57,6 +57,7 @@ extern double rb_distance_read(const NullableDatum *arg, const char *function, c
 
 /* Raises the error that an array argument contains nulls. */
 pg_noreturn extern void rb_refuse_null(const char *function, const char *argument);
+/* Raises the error that two arguments, described by a and b, differ in dimensions. */
 pg_noreturn extern void rb_refuse_dims(const char *function, const char *a, int dims_a,
 									   const char *b, int dims_b);
 /* Raises an error because the tile and the join differ in their number of dimensions. */

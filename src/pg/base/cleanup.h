@@ -14,6 +14,7 @@
  * with the surrounding one.
  */
 extern MemoryContext rb_call_enter(void);
+/* Ends a call begun by rb_call_enter; `caller` is the memory context that it returned. */
 extern void rb_call_leave(MemoryContext caller);
 
 /*
@@ -29,6 +30,10 @@ typedef struct rb_cleanup
 	void *arg;
 } rb_cleanup;
 
+/*
+ * Calls close(arg) when the memory context is reset or deleted, after an ERROR, too. `open` must
+ * live in that context.
+ */
 extern void rb_cleanup_register(rb_cleanup *open, MemoryContext context, void (*close)(void *),
 								void *arg);
 

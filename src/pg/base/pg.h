@@ -99,6 +99,9 @@ extern int rb_threads(uint64 parts);
 
 /* ---- error.c: conversion of a status into an ERROR ---- */
 
+/*
+ * Raises the ERROR of a failed status, with the details in `error`. `function` begins the message.
+ */
 pg_noreturn extern void rb_raise(const char *function, rb_status status, const rb_error *error);
 
 /* Raises the error for an operation other than a join, such as a "mesh". */

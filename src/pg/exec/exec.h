@@ -65,6 +65,7 @@ rb_join_has_distance(const rb_join *join)
 	return join->predicate == RB_WITHIN;
 }
 
+/* Returns true if it finds nearest neighbors. */
 static inline bool
 rb_join_is_nearest(const rb_join *join)
 {
@@ -118,6 +119,7 @@ rb_join_is_within_rows(const rb_join *join)
 	return join->result == RB_RESULT_PARTS;
 }
 
+/* Returns the number of inputs: 1 for a self join, otherwise 2. */
 static inline int
 rb_join_sides(const rb_join *join)
 {
@@ -207,6 +209,7 @@ typedef struct rb_row_shape
 	bool made; /* True if values may be texts or null: rb_value_build */
 } rb_row_shape;
 
+/* Returns the columns of a result. */
 extern const rb_row_shape *rb_row_shape_of(rb_result result);
 /* Returns the type of column i of the call's result. */
 extern Oid rb_column_type(const FuncExpr *call, const rb_row_shape *shape, int i);
@@ -406,6 +409,10 @@ typedef struct rb_join_run
  */
 extern rb_join_run *rb_run_read(const rb_join *join, const rb_call_args *call,
 								MemoryContext context, bool by_tiles);
+/*
+ * Starts a job on the sides that were read, in the worker or here. Raises an error if it cannot
+ * start.
+ */
 extern void rb_run_start(rb_join_run *run, const rb_job *job);
 
 /* Returns the job that the join function implies. The caller only adds the kind of result. */
@@ -508,6 +515,7 @@ typedef struct rb_report
 
 /* Begins a report without lines. `note` says why no device was used, or is "". */
 extern void rb_report_begin(rb_report *report, const rb_stats *stats, const char *note);
+/* Appends a line to a report. `count` and `ms` are those of the stage; detail may be NULL. */
 extern rb_report_line *rb_report_add(rb_report *report, const char *stage, uint64 count, double ms,
 									 const char *detail);
 /* Adds the stages of the core after reading. */
@@ -523,6 +531,7 @@ extern void rb_report_explain(const rb_report *report, struct ExplainState *es);
 
 /* Set what redblue_last_run() returns: the report of a run, or another one. */
 extern void rb_last_run_set(const rb_join_run *run);
+/* Stores a report, and the user who may read it. */
 extern void rb_last_report_set(const rb_report *report, Oid user);
 
 /* A solid that an operation skipped */
@@ -540,6 +549,7 @@ typedef struct rb_skipped_solid
  */
 extern void rb_last_skipped_set(const rb_skipped_solid *solids, uint32 n);
 
+/* Installs the hook that clears the last report at DISCARD ALL. */
 extern void rb_report_install(void);
 
 /* Reasons why solids are skipped, counted by their names, which may repeat */
@@ -558,6 +568,7 @@ typedef struct rb_reasons
 	uint64 sum;
 } rb_reasons;
 
+/* Adds n solids that were skipped for this reason; n may be 0. */
 extern void rb_reasons_add(rb_reasons *reasons, const char *name, uint64 n);
 
 /*
@@ -580,9 +591,16 @@ typedef struct rb_writer
 	double low[3], high[3];
 } rb_writer;
 
+/*
+ * Starts a serialized geometry. `function` begins error messages; points have two or three
+ * coordinates.
+ */
 extern void rb_write_begin(rb_writer *w, const char *function, int32 srid, bool has_z);
+/* Writes the head of a geometry: its PostGIS type, and the number of its points or members. */
 extern void rb_write_node(rb_writer *w, uint32 type, uint32 count);
+/* Writes a point and extends the box. */
 extern void rb_write_point(rb_writer *w, const double *at);
+/* Writes the box and returns the geometry as a datum. */
 extern Datum rb_write_end(rb_writer *w);
 
 /*

@@ -164,6 +164,10 @@ typedef struct rb_meshing_run
 	rb_helper background;
 } rb_meshing_run;
 
+/*
+ * Creates a meshing run for these arguments, which must outlive it. Deleting `context` ends the
+ * run.
+ */
 extern rb_meshing_run *rb_meshing_open(const rb_meshing_call *call, MemoryContext context);
 
 /* Reads the sides into sets, and the seeds. */
@@ -200,6 +204,7 @@ typedef struct rb_meshing_sums
 	double ms_points, ms_segments, ms_facets, ms_regions;
 } rb_meshing_sums;
 
+/* Sums the statistics of all parts of a run. */
 extern rb_meshing_sums rb_meshing_sum(const rb_meshing_run *run);
 
 /*
@@ -267,6 +272,7 @@ extern void rb_meshing_make_solids(rb_meshing_run *run);
 /* Returns the reason why a solid could not be meshed, for a list of reasons. */
 extern const char *rb_meshing_flaw_name(const rb_meshing_part *part);
 
+/* Raises the error about the flaw for which the only part could not be meshed. */
 pg_noreturn extern void rb_meshing_raise_flaw(const rb_meshing_run *run);
 
 /*
@@ -315,6 +321,7 @@ typedef struct rb_meshing_table
 	AttrNumber attno[RB_MESH_COLUMNS]; /* 0 if the column is missing */
 } rb_meshing_table;
 
+/* Returns the RB_MESH_COLUMNS columns of a kind of table. */
 extern const rb_meshing_column *rb_meshing_columns(rb_meshing_kind kind);
 
 /* Returns true if the table should have column i. */
@@ -353,6 +360,7 @@ extern void rb_meshing_tables_find(rb_meshing_table *tables, const char *functio
  */
 extern void rb_meshing_tables_continue(rb_meshing_table *tables, const char *function,
 									   const char *mesh);
+/* Deletes all rows of a table. Raises an error if a trigger, rule or policy prevents this. */
 extern void rb_meshing_table_empty(const rb_meshing_table *t, const char *function);
 
 /* ---- write_mesh.c: writing rows ---- */
@@ -398,6 +406,10 @@ typedef struct rb_meshing_loaded
  */
 extern void *rb_meshing_array(rb_meshing_run *run, size_t n, size_t element);
 
+/*
+ * Reads a stored mesh from its tables into arrays of the run's memory. Raises an error if rows are
+ * inconsistent.
+ */
 extern void rb_meshing_load(rb_meshing_run *run, const rb_meshing_table *tables,
 							rb_meshing_loaded *mesh);
 

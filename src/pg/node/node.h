@@ -119,9 +119,11 @@ enum
 	RB_JOIN_FILTER  /* List of filter clauses, applied to the rows of an outer join */
 };
 
+/* Installs the planner hooks and the methods of the join node. */
 extern void rb_join_install(void);
 /* ---- replace_postgis.c ---- */
 
+/* Installs the planner hook that replaces PostGIS functions by redblue's. */
 extern void rb_replace_install(void);
 
 /* ---- join_sides.c: geometries of an input become sets ---- */
@@ -209,9 +211,11 @@ extern void rb_join_side_flatten(rb_join_side *side);
  * with.
  */
 extern void rb_join_side_check(rb_join_side *side, const rb_join_side *other);
+/* Builds the sets of a side after its last geometry. */
 extern void rb_join_side_finish(rb_join_side *side);
 /* Returns the text by which messages identify a row. */
 extern const char *rb_join_side_row(const rb_join_side *side, uint64 row);
+/* Frees the sets and files of a side. */
 extern void rb_join_side_free(rb_join_side *side);
 
 /*
@@ -227,6 +231,7 @@ typedef struct rb_decoding rb_decoding;
  */
 extern rb_decoding *rb_join_decode_begin(rb_join_side *side, rb_memory *memory, int threads,
 										 bool timed);
+/* Passes on a detoasted geometry to be decoded; copies it if it is not decoded at once. */
 extern void rb_join_decode_write(rb_decoding *decoding, struct varlena *geometry,
 								 const rb_join_place *place);
 /* Waits until all geometries written so far have been added. */
@@ -309,6 +314,7 @@ typedef struct rb_geometry_join
 
 /* ---- join_input.c: both inputs are read once ---- */
 
+/* Reads both inputs to their ends and builds the sides. */
 extern void rb_join_read(rb_geometry_join *join);
 /*
  * Evaluates the distance, determines whether there can be any pairs, and raises the errors that a
@@ -330,9 +336,16 @@ typedef struct rb_pump rb_pump;
 
 #define RB_QUEUE_PAIRS 512 /* Maximum number of pairs read at once */
 
+/* Returns the bytes of a queue in shared memory. */
 extern Size rb_pair_queue_size(void);
+/* Initializes an empty queue in zeroed or used memory. */
 extern void rb_pair_queue_init(rb_pair_queue *share);
+/*
+ * Starts a thread that moves the pairs of a run into the queue. Must be called in the run's memory
+ * context; the queue must outlive the pump.
+ */
 extern rb_pump *rb_pump_start(rb_join_run *run, rb_pair_queue *share);
+/* Stops the thread, which afterwards accesses neither the run nor the queue. */
 extern void rb_pump_stop(rb_pump *pump);
 /* Reads the next block into arrays of RB_QUEUE_PAIRS. Its n is 0 at the end. payload may be NULL. */
 extern void rb_pair_queue_read(rb_pair_queue *share, const char *function, rb_block *block);
@@ -352,6 +365,7 @@ extern const CustomScanMethods rb_scan_methods;
 
 /* ---- function_scan_path.c: paths for the functions in FROM and for aggregates ---- */
 
+/* Installs the planner hooks and the methods of the function scan nodes. */
 extern void rb_scan_install(void);
 
 /* The columns and the aggregates of pairs that some expressions need */

@@ -70,11 +70,16 @@ typedef struct rb_geometry_column
 	const char *name;
 } rb_geometry_column;
 
+/*
+ * Estimates the number of pairs of two geometry columns from samples of their tables. Returns false
+ * if it is unknown.
+ */
 extern bool rb_expect_geometries(const rb_geometry_column *column, rb_predicate predicate,
 								 double distance, double *pairs);
 
 /* ---- parallel_guard.c: plans that must not run in parallel mode ---- */
 
+/* Installs the executor hook that turns parallel mode off. */
 extern void rb_serial_install(void);
 
 #endif /* RB_PG_PLAN_PLAN_H */

@@ -50,8 +50,11 @@ rb_map_has(const rb_map_page *map, BlockNumber block)
 /* Returns the reason why the map proves nothing about the table, or NULL if it is usable. */
 extern const char *rb_map_refusal(Relation rel);
 
+/* Reads the visibility map of the table's first `nblocks` pages, in the current memory context. */
 extern rb_map_page *rb_map_read(Relation rel, BlockNumber nblocks);
+/* Returns the number of pages that are marked all-visible. */
 extern BlockNumber rb_map_count(const rb_map_page *map, BlockNumber nblocks);
+/* Returns the end of the run of pages that starts at `block` and whose marks equal its mark. */
 extern BlockNumber rb_map_run(const rb_map_page *map, BlockNumber nblocks, BlockNumber block);
 
 /* ---- the manifest of the pages of a cached side ---- */
@@ -130,6 +133,7 @@ extern bool rb_card_check(rb_card *card, Relation rel, BlockNumber nblocks, rb_m
 
 /* ---- pages of the heap ---- */
 
+/* Returns the LSN of a page, and whether all its rows are visible to all transactions. */
 extern XLogRecPtr rb_page_lsn(Relation rel, BlockNumber block, BufferAccessStrategy strategy,
 							  bool *all_visible);
 

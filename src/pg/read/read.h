@@ -120,6 +120,10 @@ rb_source_has_objects(const rb_source *source)
  * argument names.
  */
 extern void rb_source_table(rb_source *source, Oid relid);
+/*
+ * Fills the source from the text of a query, which must be a single SELECT; raises an error
+ * otherwise.
+ */
 extern void rb_source_query(rb_source *source, const char *text);
 
 /* ---- plain_scan.c: plans of the planner, with all hooks in place ---- */
@@ -203,6 +207,7 @@ typedef struct rb_box_value
 	int32 srid; /* SRID of a box3d */
 } rb_box_value;
 
+/* Reads the bounds, dimensions and SRID of a value of a box type. */
 extern void rb_box_read(rb_box_shape shape, Datum value, rb_box_value *box);
 
 /* ---- column_lookup.c: column lookup by name or index ---- */
@@ -261,6 +266,10 @@ typedef struct rb_columns
 	AttrNumber last;  /* Highest attno of all these */
 } rb_columns;
 
+/*
+ * Finds the columns of a table or query that the source needs; raises an error if one is missing,
+ * ambiguous or of a wrong type.
+ */
 extern void rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source);
 
 /* Returns true if blocks are read from columns of center and size, and not from ends or a geometry. */
@@ -440,8 +449,14 @@ extern const char *rb_table_refusal(Relation rel);
  * or NULL.
  */
 extern const char *rb_heap_refusal(Relation rel);
+/* Begins to read a table into a receiver; every rb_heap_begin needs an rb_heap_end. */
 extern void rb_heap_begin(rb_heap *heap, Relation rel, rb_receiver *receiver);
+/* Ends the scan of the table. */
 extern void rb_heap_end(rb_heap *heap);
+/*
+ * Reads the tuples of a page from number `from` on. Returns false if it stops before tuple heap->at
+ * of heap->block.
+ */
 extern bool rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices);
 
 /* ---- readers.c: plain tables read by several processes ---- */
@@ -468,6 +483,7 @@ extern rb_cache_lookup *rb_side_cache_begin(const rb_source *source, Relation re
 
 /* Returns true if the cached copy is completely up to date, so that it can become the side. */
 extern bool rb_side_cache_is_whole(const rb_cache_lookup *look);
+/* Makes the cached copy the side, without reading the table. */
 extern void rb_side_cache_use_whole(rb_cache_lookup *look, rb_receiver *receiver, rb_memory *memory,
 									struct rb_side_data *side);
 /* Returns the bytes of the cached set, as if it had been read. */
@@ -475,6 +491,10 @@ extern uint64 rb_side_cache_entry_bytes(const rb_cache_lookup *look);
 
 /* Returns true if part of the cached copy is up to date, so that only the other pages are read. */
 extern bool rb_side_cache_is_partial(const rb_cache_lookup *look);
+/*
+ * Reads the pages that changed since the copy was cached, and lists the cuts of the copy that the
+ * delta set takes over.
+ */
 extern void rb_side_cache_read_changed(rb_cache_lookup *look, rb_heap *heap,
 									   const rb_builder *builder, struct rb_side_data *side);
 
@@ -522,6 +542,7 @@ typedef struct rb_cache_facts
 	const char *reason; /* Why it is not cached, NULL if it is */
 } rb_cache_facts;
 
+/* Fills in what redblue_cached reports about a table. */
 extern void rb_side_cache_get_facts(const rb_cache_lookup *look, rb_cache_facts *facts);
 
 /* Iterates over the cached sides. *i starts at 0. Returns false after the last one. */

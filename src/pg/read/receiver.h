@@ -100,6 +100,7 @@ typedef struct rb_rows
  */
 extern uint64 rb_receiver_aim(rb_receiver *r, rb_builder *builder, rb_space *space, uint64 rows);
 
+/* Clears builder and space for the next rows, and adds the previous ones to the tally. */
 extern void rb_receiver_begin_rows(rb_receiver *r);
 
 /*
@@ -125,6 +126,7 @@ extern void rb_receive_space(rb_receiver *r, uint32 n, const rb_space *space);
 
 /* Rejects the row because of the status in r->error. */
 extern bool rb_refuse_status(const rb_receiver *r);
+/* Reject the row because of a null: in the id or key, in the extra column, or in a coordinate. */
 extern bool rb_refuse_null_id(rb_receiver *r, rb_column column);
 
 extern bool rb_refuse_null_extra(const rb_receiver *r, int64 id);
@@ -141,6 +143,7 @@ extern bool rb_refuse_size(const rb_receiver *r, const double *x, int i, int64 i
 
 /* Rejects a box whose lower bound exceeds its upper bound along axis i. */
 extern bool rb_refuse_low_above_high(const rb_receiver *r, const double *x, int i, int64 id);
+/* Rejects the row because of the fault of its geometry. */
 extern bool rb_refuse_geometry(rb_receiver *r, int64 id, rb_geometry_fault fault,
 							   const rb_geometry_info *info);
 
@@ -152,6 +155,7 @@ extern bool rb_refuse_cube_dimension(const rb_receiver *r, int dims, int64 id);
 /* Pseudo-type of a box3d, which has an SRID but no geometry type */
 #define RB_TYPE_BOX3D UINT32_MAX
 
+/* Rejects the row if its SRID differs from that of the first row. Returns true if it does not. */
 extern bool rb_space_check_srid(rb_receiver *r, int32 srid, uint32 type, int64 id);
 
 /*

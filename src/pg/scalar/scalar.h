@@ -145,6 +145,7 @@ typedef struct rb_pairwise_faces
 	uint32 *face;
 } rb_pairwise_faces;
 
+/* Splits the only argument into triangles, and numbers the faces that they belong to. */
 extern void rb_pairwise_read_faces(FunctionCallInfo fcinfo, const char *function,
 								   rb_pairwise_faces *faces);
 

@@ -34,6 +34,10 @@ rb_need_of_join_on(int threads, uint64 parts)
 	return RB_JOIN_BYTES + (uint64) threads * RB_JOIN_THREAD_BYTES + RB_JOIN_PART_BYTES * parts;
 }
 
+/*
+ * Returns the bytes that a join of this many parts needs besides its sets, with all threads of the
+ * settings.
+ */
 static inline uint64
 rb_need_of_join(uint64 parts)
 {
@@ -136,6 +140,7 @@ typedef struct rb_chunk_rows
 	size_t ends_bytes;
 } rb_chunk_rows;
 
+/* Closes the file, which deletes it. Does nothing if it is closed. */
 extern void rb_spill_file_close(rb_spill_file *file);
 /* Truncates the file to `size` bytes. */
 extern void rb_spill_file_cut(rb_spill_file *file, int64 size);

@@ -322,7 +322,9 @@ typedef struct rb_request
  * empty if the session has already left; a segment exists until it is detached. ----
  */
 
+/* Creates the shared segment of a request. */
 extern dsm_segment *rb_segment_create(char *why_not, size_t size);
+/* Attaches to the segment that a session created. */
 extern dsm_segment *rb_segment_attach(dsm_handle handle, char *why_not, size_t size);
 
 /*
@@ -359,6 +361,7 @@ extern int rb_side_arrays(const rb_sent_side *sent, const rb_cut *cuts, const rb
 /* Lists the array job.number, which follows the sides; returns 0 if there is none. */
 extern int rb_number_array(const rb_request_args *asked, const uint32_t *number, rb_bytes *array);
 
+/* Returns the bytes of n arrays that are still to be transferred. */
 extern size_t rb_bytes_left(const rb_bytes *arrays, int n);
 
 typedef struct rb_lane
@@ -368,7 +371,9 @@ typedef struct rb_lane
 	size_t size;
 } rb_lane;
 
+/* Returns a lane from the session to the worker, which is a slice of the ring. */
 extern rb_lane rb_lane_there(rb_request *request, uint32 lane);
+/* Returns the only lane back to the session, which has the whole ring. */
 extern rb_lane rb_lane_back(rb_request *request);
 
 /*
@@ -438,6 +443,7 @@ typedef struct rb_sent_refining
 	char device[80];         /* Name of the device, only from worker to session */
 } rb_sent_refining;
 
+/* Fills the header of a mesh that is sent to be refined, or sent back. */
 extern void rb_sent_refining_of(rb_sent_refining *sent, const rb_refining *r);
 
 /*
