@@ -64,15 +64,44 @@ is_prime(const rb_prime *m)
 	return true;
 }
 
+/* Distances of the largest primes from RB_PRIME_LIMIT */
+static const uint16_t distances[] = {
+	57,    87,    117,   143,   153,   167,   171,   195,   203,   273,   287,   317,   443,
+	483,   495,   575,   581,   603,   633,   663,   765,   773,   777,   791,   813,   831,
+	923,   981,   993,   1001,  1007,  1017,  1197,  1241,  1293,  1353,  1433,  1515,  1553,
+	1575,  1581,  1595,  1617,  1673,  1697,  1701,  1703,  1823,  1881,  1911,  1923,  2043,
+	2073,  2103,  2141,  2187,  2217,  2247,  2285,  2351,  2367,  2375,  2397,  2421,  2511,
+	2541,  2583,  2661,  2675,  2753,  2777,  2793,  2861,  2891,  2927,  3023,  3041,  3221,
+	3251,  3255,  3257,  3263,  3317,  3377,  3521,  3537,  3545,  3551,  3563,  3671,  3705,
+	3767,  3797,  3803,  3873,  3933,  4163,  4247,  4275,  4301,  4377,  4403,  4485,  4557,
+	4595,  4641,  4661,  4707,  4781,  4815,  4821,  4857,  4881,  4917,  4941,  4971,  4991,
+	4997,  5003,  5055,  5103,  5133,  5153,  5265,  5355,  5393,  5445,  5465,  5475,  5483,
+	5547,  5571,  5637,  5645,  5693,  5771,  5805,  5817,  5883,  5885,  5915,  5927,  5943,
+	5991,  6027,  6035,  6057,  6063,  6077,  6123,  6135,  6147,  6225,  6237,  6273,  6281,
+	6323,  6327,  6333,  6411,  6425,  6525,  6573,  6597,  6617,  6627,  6665,  6827,  6905,
+	7007,  7043,  7071,  7113,  7283,  7335,  7371,  7395,  7415,  7521,  7535,  7541,  7547,
+	7601,  7637,  7707,  7757,  7815,  7821,  7841,  7845,  7911,  8015,  8115,  8121,  8135,
+	8151,  8183,  8231,  8253,  8261,  8321,  8325,  8351,  8373,  8393,  8457,  8567,  8585,
+	8601,  8613,  8631,  8645,  8687,  8703,  8763,  8823,  8847,  8871,  8895,  8907,  8975,
+	8997,  9005,  9033,  9063,  9095,  9287,  9347,  9435,  9513,  9593,  9731,  9753,  9777,
+	9791,  9821,  9855,  9905,  9977,  10023, 10163, 10197, 10227, 10233, 10251, 10323, 10361,
+	10373, 10425, 10431, 10433, 10457, 10503, 10523, 10565, 10613};
+#define NDISTANCES (sizeof distances / sizeof distances[0])
+
 void
-rb_prime_below(rb_prime *m, uint64_t limit)
+rb_prime_next(rb_prime *m)
 {
-	for (uint64_t p = (limit - 2) | 1;; p -= 2)
+	uint64_t p = m->number == 0 ? RB_PRIME_LIMIT + 1 : m->p;
+
+	m->number++;
+	if (m->number <= NDISTANCES)
 	{
-		set_modulus(m, p);
-		if (is_prime(m))
-			return;
+		set_modulus(m, RB_PRIME_LIMIT - distances[m->number - 1]);
+		return;
 	}
+	do
+		set_modulus(m, p -= 2);
+	while (!is_prime(m));
 }
 
 uint64_t
@@ -162,10 +191,10 @@ rb_digits_sign(const rb_prime *primes, const uint64_t *digits, uint32_t n)
 	return digits[n - 1] > primes[n - 1].p / 2 ? -1 : 1;
 }
 
-/* Finds the next smaller prime that can be used, and the residue. */
+/* Replaces a prime by the next smaller one that can be used, and finds the residue. */
 static rb_status
-find_next_residue(rb_context *ctx, rb_find_residue find, const void *arg, uint64_t limit,
-				  rb_prime *m, uint64_t *residue)
+find_next_residue(rb_context *ctx, rb_find_residue find, const void *arg, rb_prime *m,
+				  uint64_t *residue)
 {
 	bool usable = false;
 
@@ -173,8 +202,7 @@ find_next_residue(rb_context *ctx, rb_find_residue find, const void *arg, uint64
 	{
 		if (rb_should_stop(ctx))
 			return RB_STOPPED;
-		rb_prime_below(m, limit);
-		limit = m->p;
+		rb_prime_next(m);
 		RB_TRY(find(ctx, arg, m, residue, &usable));
 	}
 	return RB_OK;
@@ -191,8 +219,10 @@ rb_integer_sign(rb_context *ctx, uint64_t bits, rb_find_residue find, const void
 	RB_TRY(RB_ALLOCATE(ctx, primes, n));
 	RB_TRY(RB_ALLOCATE(ctx, residues, n));
 	for (uint32_t i = 0; i < n; i++)
-		RB_TRY(find_next_residue(ctx, find, arg, i == 0 ? RB_PRIME_LIMIT : primes[i - 1].p,
-								 &primes[i], &residues[i]));
+	{
+		primes[i] = i == 0 ? (rb_prime){.number = 0} : primes[i - 1];
+		RB_TRY(find_next_residue(ctx, find, arg, &primes[i], &residues[i]));
+	}
 	for (uint32_t i = 0; i < n; i++)
 	{
 		if (rb_stop_due(ctx, i, 64))
@@ -206,10 +236,10 @@ rb_integer_sign(rb_context *ctx, uint64_t bits, rb_find_residue find, const void
 rb_status
 rb_integer_may_be_zero(rb_context *ctx, rb_find_residue find, const void *arg, bool *likely)
 {
+	rb_prime m = {.number = 0};
 	uint64_t residue;
-	rb_prime m;
 
-	RB_TRY(find_next_residue(ctx, find, arg, RB_PRIME_LIMIT, &m, &residue));
+	RB_TRY(find_next_residue(ctx, find, arg, &m, &residue));
 	*likely = residue == 0;
 	return RB_OK;
 }

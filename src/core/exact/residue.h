@@ -29,6 +29,7 @@ typedef struct rb_prime
 	uint64_t negative; /* -1 / p modulo 2^64 */
 	uint64_t one;      /* Residue of 1 */
 	uint64_t square;   /* Residue of 2^64 */
+	uint32_t number;   /* 1 for the largest prime, 2 for the next one; 0 before it */
 } rb_prime;
 
 /* Upper end of the range of primes */
@@ -61,8 +62,8 @@ rb_residue_sub(const rb_prime *m, uint64_t a, uint64_t b)
 	return a >= b ? a - b : a + m->p - b;
 }
 
-/* Finds the largest prime below `limit`. */
-extern void rb_prime_below(rb_prime *m, uint64_t limit);
+/* Replaces a prime by the next smaller one, and number 0 by the largest prime below the limit. */
+extern void rb_prime_next(rb_prime *m);
 
 /* Returns 1 / a; a must not be 0. */
 extern uint64_t rb_residue_inverse(const rb_prime *m, uint64_t a);

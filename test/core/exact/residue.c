@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #define MOST_PRIMES 12
+#define LISTED_PRIMES 256 /* Primes that residue.c lists; smaller ones are searched for */
 
 static rb_prime primes[MOST_PRIMES];
 
@@ -25,22 +26,24 @@ residue_of_mpz(const rb_prime *m, const mpz_t x)
 static void
 primes_below_the_limit(void)
 {
-	mpz_t p, next;
+	rb_prime m = {.number = 0};
 	uint64_t limit = RB_PRIME_LIMIT;
+	mpz_t p, next;
 
 	mpz_init(p);
 	mpz_init(next);
-	for (int i = 0; i < MOST_PRIMES; i++)
+	for (int i = 0; i < LISTED_PRIMES + 20; i++)
 	{
-		rb_prime_below(&primes[i], limit);
-		CHECK(primes[i].p < limit && primes[i].p > RB_PRIME_LIMIT / 2, "prime %d is out of range",
-			  i);
-		mpz_set_ui(p, primes[i].p);
-		CHECK(mpz_probab_prime_p(p, 40), "%lu is not prime", (unsigned long) primes[i].p);
+		rb_prime_next(&m);
+		CHECK(m.p < limit && m.p > RB_PRIME_LIMIT / 2, "prime %d is out of range", i);
+		mpz_set_ui(p, m.p);
+		CHECK(mpz_probab_prime_p(p, 40), "%lu is not prime", (unsigned long) m.p);
 		mpz_nextprime(next, p);
-		CHECK(i == 0 || mpz_get_ui(next) == limit, "a prime below %lu is left out",
-			  (unsigned long) limit);
-		limit = primes[i].p;
+		CHECK(i == 0 ? mpz_get_ui(next) > limit : mpz_get_ui(next) == limit,
+			  "a prime below %lu is left out", (unsigned long) limit);
+		limit = m.p;
+		if (i < MOST_PRIMES)
+			primes[i] = m;
 	}
 	mpz_clear(p);
 	mpz_clear(next);
