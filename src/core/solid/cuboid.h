@@ -1,13 +1,14 @@
 /*
  * cuboid.h
- *	  Declares how much of a cuboid is inside a solid, grouped by the file that defines it.
+ *	  Declares a cuboid, the triangles of solids near it, and the signs that relate them.
  *
- *		cuboids, columns, triangles that meet a cuboid, sides of corners		cuboid.c
- *		triangle, cuboid -> polygon -> sums -> rounded results				cuboid_clip.c
- *		exact signs; results too close to the middle of two doubles			cuboid_exact.c
+ *		cuboids, exact coordinates, signs					cuboid_signs.c
+ *		triangle, cuboid -> polygon -> sums -> results		cuboid_clip.h
+ *		results too close to the middle of two doubles		cuboid_exact.h
+ *		columns, triangles that meet a cuboid, all results	cuboid.c
  *
- * A cuboid is a block of a block model: a box in the axes of that model (rb_model_frame), which are called
- * local.
+ * Each of them depends only on those above it. A cuboid is a block of a block model: a box in the axes
+ * of that model (rb_model_frame), which are called local.
  */
 #ifndef RB_SOLID_CUBOID_H
 #define RB_SOLID_CUBOID_H
@@ -57,86 +58,23 @@ rb_cuboid_corner(const rb_cuboid_space *s, uint32_t triangle, int corner, int a)
 							: (rb_bounded){s->local[i], s->error[triangle]};
 }
 
-/* ---- cuboid_clip.c ---- */
-
 /*
  * Prepares a cuboid. Returns false if it has no volume.
  */
 extern bool rb_cuboid_open(rb_cuboid *b, const rb_cuboid_space *space, const double *box,
 						   bool centered);
 
-typedef enum rb_cuboid_point_kind
-{
-	RB_CUBOID_CORNER, /* Corner of the triangle */
-	RB_CUBOID_EDGE,   /* Point where an edge of the triangle meets a plane of the cuboid */
-	RB_CUBOID_LINE    /* Point where the plane of the triangle meets two planes of the cuboid */
-} rb_cuboid_point_kind;
-
-/* A corner of a triangle's part in a cuboid */
-typedef struct rb_cuboid_point
-{
-	uint8_t kind;  /* Value of rb_cuboid_point_kind */
-	uint8_t of;    /* Corner, or edge from that corner to the next one */
-	uint8_t fixed; /* Bits of the planes that define it */
-	uint8_t on;    /* Bits of all planes on which it lies */
-} rb_cuboid_point;
-
-#define RB_CUBOID_POINTS 12
-
-/* A triangle's part in a cuboid: a convex polygon, in the order of the triangle's corners */
-typedef struct rb_cuboid_polygon
-{
-	uint32_t triangle;
-	int outward; /* 1 if its local normal points out of the solid, else -1 */
-	int n;
-	rb_cuboid_point at[RB_CUBOID_POINTS];
-} rb_cuboid_polygon;
-
-/* The sum of the terms of a cuboid and a solid, six times the volume */
-typedef struct rb_cuboid_sum
-{
-	rb_bounded sum;
-	double terms;
-	bool meets; /* True if a triangle meets the interior of the cuboid */
-} rb_cuboid_sum;
-
-/*
- * Clips triangle p->triangle to a cuboid. Returns false if it does not meet the interior of the
- * cuboid. Adds its terms to a sum, unless that is NULL.
- */
-extern bool rb_cuboid_clip(rb_exact_env *env, const rb_cuboid *b, rb_cuboid_polygon *p,
-						   rb_cuboid_sum *sum);
-
-/* Volume and fraction of a cuboid inside a solid, rounded to nearest: the payload of RB_CUBOID */
-typedef struct rb_cuboid_share
-{
-	double volume; /* Positive, like the fraction: 2^-1074 instead of 0 */
-	double fraction;
-} rb_cuboid_share;
-
-/* Measures a cuboid that is inside. */
-extern void rb_cuboid_measure_whole(const rb_cuboid *b, rb_cuboid_share *share);
-
-/* Approximate results */
-typedef struct rb_cuboid_results
-{
-	rb_bounded volume;
-	rb_bounded fraction;
-} rb_cuboid_results;
-
-/*
- * Computes the results of a cuboid of which only a part is inside, and rounds them. Returns false if
- * a rounding is not decided. `inside` is the side of its low corner.
- */
-extern bool rb_cuboid_round(const rb_cuboid *b, const rb_cuboid_sum *s, bool inside,
-							rb_cuboid_results *results, rb_cuboid_share *share);
-
-/* ---- cuboid_exact.c ---- */
-
 /* Compute exact local coordinates: of a corner of a triangle, and of a plane of a cuboid. */
 extern void rb_cuboid_number_of_corner(rb_number *r, const rb_cuboid_space *s, uint32_t triangle,
 									   int corner, int a);
 extern void rb_cuboid_number_of_plane(rb_number *r, const rb_cuboid *b, int plane);
+
+/* Sets r to the difference of coordinate a of two corners of a triangle. */
+extern void rb_cuboid_number_of_edge(rb_number *r, const rb_cuboid *b, uint32_t triangle, int from,
+									 int to, int a);
+
+/* Sets r to component a of the normal of a triangle. */
+extern void rb_cuboid_number_of_normal(rb_number *r, const rb_cuboid *b, uint32_t triangle, int a);
 
 /*
  * Return exact signs of the difference of a coordinate and that of a plane: of a corner of a
@@ -159,17 +97,6 @@ extern int rb_cuboid_turn(rb_exact_env *env, const rb_cuboid *b, uint32_t triang
 extern int rb_cuboid_side(rb_exact_env *env, const rb_cuboid *b, uint32_t triangle);
 extern int rb_cuboid_normal(rb_exact_env *env, const rb_cuboid *b, uint32_t triangle, int a);
 extern int rb_cuboid_order(const rb_cuboid *b, uint32_t triangle, int corner, int other, int a);
-
-/* Polygons of a cuboid and a solid */
-typedef RB_VEC(rb_cuboid_polygon) rb_cuboid_polygons;
-
-/*
- * Rounds the results of a cuboid of which only a part is inside by exact comparisons. `known` bounds
- * them.
- */
-extern rb_status rb_cuboid_round_exactly(rb_context *ctx, const rb_cuboid *b,
-										 const rb_cuboid_polygons *polygons, bool inside,
-										 const rb_cuboid_results *known, rb_cuboid_share *share);
 
 #ifdef __cplusplus
 }

@@ -21,49 +21,12 @@
  * other. Each of its corners is known by what defines it, so that every sign is exact, and only
  * coordinates are rounded. These are w = high - x, from 0 to d.
  */
-#include "core/solid/cuboid.h"
+#include "core/solid/cuboid_clip.h"
 
 #include <math.h>
 
 #define MOST_EXTENT 0x1p150
 #define UNDERFLOW 0x1p-250 /* Underflow in a term: RB_BOUNDED_UNDERFLOW times squares of extents */
-
-/* ---- cuboids ---- */
-
-bool
-rb_cuboid_open(rb_cuboid *b, const rb_cuboid_space *space, const double *box, bool centered)
-{
-	b->space = space;
-	b->box = box;
-	b->centered = centered;
-	b->exact = !centered && space->local == NULL;
-	for (int a = 0; a < 3; a++)
-	{
-		rb_bounded *low = &b->bound[RB_CUBOID_PLANE(a, 0)],
-				   *high = &b->bound[RB_CUBOID_PLANE(a, 1)];
-
-		if (centered)
-		{
-			const double half = box[3 + a] / 2;
-			/* Half of a subnormal number may be rounded. */
-			const double error = half * 2 == box[3 + a] ? 0 : 0x1p-1074;
-
-			low->x = rb_double_double_difference(box[a], half);
-			high->x = rb_double_double_difference(box[a], -half);
-			low->error = high->error = error;
-			b->size[a] = rb_bounded_of(box[3 + a]);
-		}
-		else
-		{
-			*low = rb_bounded_of(box[a]);
-			*high = rb_bounded_of(box[3 + a]);
-			b->size[a] = (rb_bounded){rb_double_double_difference(box[3 + a], box[a]), 0};
-		}
-		if (b->size[a].x.high <= 0)
-			return false;
-	}
-	return true;
-}
 
 /* ---- clipping ---- */
 
