@@ -71,15 +71,16 @@ extern rb_status rb_loop(rb_thread *me, uint64_t n, uint64_t grain, rb_work work
 
 /*
  * Records the status of a piece of a loop in *first, which is RB_OK until a piece fails, and then
- * remains the status of the first piece that did.
+ * remains the status of the first piece that did. RB_STOPPED gives way to another failure.
  */
 static inline void
 rb_keep_failure(int *first, rb_status status)
 {
-	int ok = RB_OK;
+	int ok = RB_OK, stopped = RB_STOPPED;
 
-	if (status != RB_OK)
-		rb_store_if(first, &ok, (int) status);
+	/* Another thread that stops because this one failed may be the first to arrive here. */
+	if (status != RB_OK && !rb_store_if(first, &ok, (int) status) && status != RB_STOPPED)
+		rb_store_if(first, &stopped, (int) status);
 }
 
 /* Returns the first failure of the pieces of a loop, or else the status of the loop itself. */

@@ -846,11 +846,12 @@ rb_compose_cuboids(rb_context *ctx, const rb_backend *backend, const rb_job *job
 				   &w.cross_start, &bad);
 
 	RB_TRY(rb_solids_check(ctx, backend, job->blue, job->skip_bad, RB_SOLID_OF_SOLIDS, &bad));
-	RB_TRY(rb_fans_find(ctx, job->blue, bad, &w.fans));
 	pthread_mutex_init(&w.lock, NULL);
 	rb_notes_open(&w.near, ctx);
 	rb_notes_open(&w.crossed, ctx);
-	status = measure_cuboids(&w, backend);
+	status = rb_fans_find(ctx, job->blue, bad, &w.fans);
+	if (status == RB_OK)
+		status = measure_cuboids(&w, backend);
 	rb_notes_close(&w.near);
 	rb_notes_close(&w.crossed);
 	pthread_mutex_destroy(&w.lock);

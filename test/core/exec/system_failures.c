@@ -13,6 +13,7 @@
 #include "core/join/join.h"
 #include "core/primitive/dispatch.h"
 #include "core/exec/pair_coding.h"
+#include "core/solid/solid.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -443,6 +444,76 @@ run_records(rb_memory *memory, const scene *s)
 	return a;
 }
 
+/* Writes the triangles of a box. */
+static void
+write_box(double *t, const double *low, const double *high)
+{
+	/* Corners, with bit a set on the high side along axis a */
+	static const uint8_t faces[12][3] = {{0, 2, 1}, {1, 2, 3}, {4, 5, 6}, {5, 7, 6},
+										 {0, 1, 4}, {1, 5, 4}, {2, 6, 3}, {3, 6, 7},
+										 {0, 4, 2}, {2, 4, 6}, {1, 3, 5}, {3, 7, 5}};
+
+	for (int i = 0; i < 36; i++)
+		for (int a = 0; a < 3; a++)
+			*t++ = (faces[i / 3][i % 3] >> a & 1 ? high : low)[a];
+}
+
+/* Adds rows with their payload. */
+static rb_status
+add_measures(answer *a, const rb_pair *rows, const uint64_t *payload, size_t n, size_t words)
+{
+	for (size_t i = 0; i < n * words; i++)
+		add(a,
+			&(rb_pair){rows[i / words].red + 100 * (uint32_t) (i % words),
+					   (uint32_t) mix(rows[i / words].blue, payload[i])},
+			1);
+	return RB_OK;
+}
+
+static rb_status
+add_cuboids(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
+{
+	return add_measures(user, rows, payload, n, RB_CUBOID_WORDS);
+}
+
+static rb_status
+add_overlaps(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
+{
+	return add_measures(user, rows, payload, n, RB_OVERLAP_WORDS);
+}
+
+/* Measures boxes of the red side as blocks in the others, which are solids, and the overlaps of these. */
+static answer
+run_solids(rb_memory *memory, const scene *s)
+{
+	static double coords[9 * 12 * 8];
+	static uint32_t row_of[12 * 8];
+	const uint32_t n = sides[0].nparts / 2;
+	const rb_set blocks = {
+		.kind = RB_BOX3, .nparts = n, .nrows = n, .coords = sides[0].coords + 6 * n};
+	const rb_set solids = {
+		.kind = RB_TRIANGLE3, .nparts = 12 * n, .nrows = n, .coords = coords, .row_of = row_of};
+	const rb_job share = {.red = &blocks, .blue = &solids, .predicate = RB_CUBOID};
+	const rb_job overlap = {.red = &solids, .predicate = RB_OVERLAP, .depth = true};
+	answer a = {RB_OK, {0}, 0, 0};
+	rb_context ctx;
+
+	(void) s;
+	for (uint32_t i = 0; i < n; i++)
+		write_box(coords + 108 * i, sides[0].coords + 6 * i, sides[0].coords + 6 * i + 3);
+	for (uint32_t i = 0; i < 12 * n; i++)
+		row_of[i] = i / 12;
+	rb_context_init(&ctx, memory);
+	ctx.threads = THREADS;
+	a.status = rb_compose_cuboids(&ctx, &rb_backend_cpu, &share,
+								  &(rb_row_sink){.put = add_cuboids, .user = &a});
+	if (a.status == RB_OK)
+		a.status = rb_compose_overlaps(&ctx, &rb_backend_cpu, &overlap,
+									   &(rb_row_sink){.put = add_overlaps, .user = &a});
+	a.error = ctx.error;
+	return a;
+}
+
 #define MANY RB_SIZE(30000, 1500)
 #define SOME RB_SIZE(3000, 400)
 
@@ -461,6 +532,7 @@ static const scene scenes[] = {
 	{"groups", run_join, RB_BOX2, RB_BOX2, SOME, 0, 0.1, 0, 1, RB_GROUPS},
 	{"two devices of four", run_shared, RB_BOX3, RB_BOX3, SOME, SOME, 0.1, 0, 1, RB_PAIRS},
 	{"pairs to decide", run_decide, RB_TRIANGLE3, RB_TRIANGLE3, 100, 100, 0.5, 0, 1, RB_PAIRS},
+	{"solids", run_solids, RB_BOX3, RB_BOX3, 16, 1, 1.5, 0, 1, RB_PAIRS},
 	{"records", run_records, RB_BOX3, RB_BOX3, 1, 1, 1, 0, 1, RB_PAIRS},
 };
 

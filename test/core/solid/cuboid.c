@@ -646,9 +646,9 @@ little_memory_and_stop(void)
 		CHECK(rb_memory_used(little) == 0, "%d bytes: memory is left", (int) limit);
 		rb_memory_destroy(little);
 		refused += status != RB_OK;
-		limit += limit / 7;
+		limit += limit / 50 + 8; /* Small enough to refuse each array of the solids */
 	} while (status != RB_OK && limit < 1u << 30);
-	CHECK(status == RB_OK && refused > 10, "status %d after %d", (int) status, refused);
+	CHECK(status == RB_OK && refused > 100, "status %d after %d", (int) status, refused);
 	rb_context_init(&ctx, memory);
 }
 
