@@ -392,6 +392,15 @@ find_square_of_depth(mpq_t square, const double *red, const double *blue)
 	mpq_clears(least, most, x, y, n[0], n[1], n[2], NULL);
 }
 
+/* Sets x to a double; 2^1024 takes the place of an infinite one. */
+static void
+set_end(mpq_t x, double d)
+{
+	mpq_set_d(x, isinf(d) ? 1 : d);
+	if (isinf(d))
+		mpq_mul_2exp(x, x, 1024);
+}
+
 /* Returns true if d is the double nearest to the root of a square. */
 static bool
 is_nearest_root(double d, const mpq_t square)
@@ -407,8 +416,10 @@ is_nearest_root(double d, const mpq_t square)
 	{
 		int order;
 
-		mpq_set_d(m, d);
-		mpq_set_d(y, nextafter(d, way * HUGE_VAL));
+		if (isinf(d) && way > 0)
+			continue;
+		set_end(m, d);
+		set_end(y, nextafter(d, way * HUGE_VAL));
 		mpq_add(m, m, y);
 		mpq_div_2exp(m, m, 1);
 		mpq_mul(m, m, m);

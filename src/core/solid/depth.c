@@ -153,8 +153,10 @@ add_face(rb_depth_run *d, uint32_t plane, rb_depth_polygons *faces)
 	const double *t = d->planes.at[plane].t;
 	rb_depth_polygons part[2] = {{.at = {.n = 0}}, {.at = {.n = 0}}};
 	rb_status status = RB_OK;
-	unsigned where = 1;
 	rb_depth_polygon g = {plane, 0, 0, 3};
+	unsigned where;
+	bool any = true;
+	int now = 0;
 
 	for (uint32_t k = 0; k < 3 && status == RB_OK; k++)
 	{
@@ -168,18 +170,20 @@ add_face(rb_depth_run *d, uint32_t plane, rb_depth_polygons *faces)
 	}
 	if (status == RB_OK)
 		status = rb_vec_append(d->ctx, &part[0].at, g);
-	for (uint32_t k = 0; k < RB_ROOT_PLANES && status == RB_OK && where != 0; k++)
+	for (uint32_t k = 0; k < RB_ROOT_PLANES && status == RB_OK && any; k++)
 	{
-		rb_depth_polygons *to[2] = {&part[(k + 1) % 2], NULL};
+		rb_depth_polygons *to[2] = {&part[!now], NULL};
 
 		rb_vec_clear(&to[0]->at);
 		rb_vec_clear(&to[0]->corners);
-		g = part[k % 2].at.at[0];
-		status = divide_polygon(d, &part[k % 2], &g, k, false, to, &where);
-		where &= 1;
+		g = part[now].at.at[0];
+		status = divide_polygon(d, &part[now], &g, k, false, to, &where);
+		/* A face in the plane is on the box, too: no double is beyond the largest one. */
+		any = where != 2;
+		now = where == 0 ? now : !now;
 	}
-	if (status == RB_OK && where != 0)
-		status = copy_depth_polygon(d->ctx, faces, &part[0], &part[0].at.at[0]);
+	if (status == RB_OK && any)
+		status = copy_depth_polygon(d->ctx, faces, &part[now], &part[now].at.at[0]);
 	for (int k = 0; k < 2; k++)
 		free_depth_polygons(d->ctx, &part[k]);
 	return status;
@@ -524,7 +528,10 @@ find_depth_cells(rb_depth_run *d)
 
 /* ---- the depth of a pair ---- */
 
-/* Makes the planes of a box that is larger than the common box by one step in each direction. */
+/*
+ * Makes the planes of a box that is larger than the common box by one step in each direction, unless
+ * it reaches the largest double there.
+ */
 static rb_status
 make_planes_of_box(rb_depth_run *d, const double *low, const double *high)
 {

@@ -30,7 +30,7 @@ make_tetrahedron(double *t, int most, const double *scale, const double *from)
 
 	for (int i = 0; i < 4; i++)
 		for (int a = 0; a < 3; a++)
-			p[i][a] = from[a] + scale[a] * check_below(most + 1);
+			p[i][a] = fma(scale[a], check_below(most + 1), from[a]);
 	side = rb_orient3d(p[0], p[1], p[2], p[3]);
 	for (int i = 0; i < 4 && side != 0; i++)
 	{
@@ -163,6 +163,19 @@ compare_areas(const double *red, const double *blue, const rb_overlap *o, int co
 	mpf_clears(area[0], area[1], NULL);
 }
 
+/* Compares the depth of two tetrahedra whose interiors meet with the reference. */
+static void
+compare_depth(const double *red, const double *blue, double depth)
+{
+	mpq_t square;
+
+	mpq_init(square);
+	find_square_of_depth(square, red, blue);
+	CHECK(is_nearest_root(depth, square) || (depth == 0x1p-1074 && mpq_get_d(square) == 0),
+		  "depth %a, not %a", depth, sqrt(mpq_get_d(square)));
+	mpq_clear(square);
+}
+
 /* Compares the overlap of two tetrahedra with the reference. Returns true if the interiors meet. */
 static bool
 compare_with_reference(const double *red, const double *blue, const rb_overlap *o, int count)
@@ -178,11 +191,7 @@ compare_with_reference(const double *red, const double *blue, const rb_overlap *
 	add_faces_inside(volume, moment, blue, red, true);
 	meet = mpq_sgn(volume) != 0;
 	if (count == 1 && meet)
-	{
-		find_square_of_depth(x, red, blue);
-		CHECK(is_nearest_root(o->depth, x) || (o->depth == 0x1p-1074 && mpq_get_d(x) == 0),
-			  "depth %a, not %a", o->depth, sqrt(mpq_get_d(x)));
-	}
+		compare_depth(red, blue, o->depth);
 	else if (count == 1)
 		CHECK(o->depth == 0, "depth %a, not 0", o->depth);
 	if (!meet)
@@ -694,6 +703,45 @@ far_exponents(void)
 	}
 }
 
+/* Compares the depths of tetrahedra with coordinates up to the largest double. */
+static void
+depth_of_large_coordinates(void)
+{
+	static const double sizes[] = {1e300, 0x1.fffffffffffffp1022, 0x1.fffffffffffffp1023, 0x1p1022};
+	static side red, blue;
+	static table t;
+	const long rounds = check_rounds(40);
+	long meet = 0;
+
+	pthread_mutex_init(&t.lock, NULL);
+	for (long round = 0; round < rounds; round++)
+	{
+		const double s = sizes[round % 4];
+		const double scale[3] = {s, s, s}, from[3] = {-s, -s, s > 0x1p1022 ? -s : 0};
+
+		for (int i = 0; i < MOST_ROWS; i++)
+		{
+			while (!make_tetrahedron(red.outward[i], 2, scale, from))
+				;
+			while (!make_tetrahedron(blue.outward[i], 2, scale, from))
+				;
+		}
+		make_side(&red);
+		make_side(&blue);
+		CHECK(ask(&red, &blue, &t) == RB_OK, "%s", ctx.error.text);
+		for (int i = 0; i < MOST_ROWS * MOST_ROWS; i++)
+		{
+			const rb_overlap *o = &t.overlap[i / MOST_ROWS][i % MOST_ROWS];
+
+			if (t.count[i / MOST_ROWS][i % MOST_ROWS] == 0 || o->volume == 0)
+				continue;
+			compare_depth(red.outward[i / MOST_ROWS], blue.outward[i % MOST_ROWS], o->depth);
+			meet++;
+		}
+	}
+	CHECK(meet > 20 * rounds, "%ld pairs meet", meet);
+}
+
 /* Compares the overlaps within a set, and those with a least volume, with the overlaps of two equal sets. */
 static void
 self_and_least(void)
@@ -807,6 +855,7 @@ main(void)
 	CHECK_RUN(tetrahedra);
 	CHECK_RUN(bodies_of_cells);
 	CHECK_RUN(far_exponents);
+	CHECK_RUN(depth_of_large_coordinates);
 	CHECK_RUN(self_and_least);
 	CHECK_RUN(little_memory_and_stop);
 	CHECK(rb_memory_used(memory) == 0, "left behind");
