@@ -74,6 +74,7 @@ typedef struct reader
 	rb_geometry_info *info;
 	rb_error *error;
 	uint32_t ring;  /* number of the ring in the current leaf */
+	bool no_shell;  /* true if the first ring of the current leaf has no points */
 	bool face_open; /* true if `face` holds some rings of the current leaf */
 	rb_polygon_face face;
 } reader;
@@ -279,6 +280,7 @@ begin_geometry_leaf(reader *r, uint32_t type)
 {
 	r->info->face += type == RB_TYPE_POLYGON || type == RB_TYPE_TRIANGLE;
 	r->ring = 0;
+	r->no_shell = false;
 }
 
 /* Ends a leaf, and with it the face that was collected from its rings. */
@@ -356,7 +358,7 @@ append_segments2(reader *r, uint32_t type, uint32_t nrings, point_list points)
 
 /*
  * Adds the edges of a ring of a polygon, without Z, behind marks (plane.h). Points that repeat the
- * one before them are skipped.
+ * one before them are skipped. A polygon without a shell is empty, as for PostGIS, whatever its holes.
  */
 static rb_geometry_fault
 append_ring_edges(reader *r, uint32_t type, uint32_t nrings, point_list ring)
@@ -372,6 +374,8 @@ append_ring_edges(reader *r, uint32_t type, uint32_t nrings, point_list ring)
 		return RB_GEOMETRY_CURVE;
 	if (type != RB_TYPE_POLYGON)
 		return RB_GEOMETRY_WRONG_TYPE;
+	if (r->no_shell)
+		return RB_GEOMETRY_OK;
 	if (rb_builder_reserve(b, (size_t) ring.npoints + RB_MARKS_OF_SHELL + RB_MARKS_OF_POINT,
 						   r->error) != RB_OK)
 		return RB_GEOMETRY_NO_MEMORY;
@@ -538,7 +542,10 @@ append_ring_by_kind(reader *r, uint32_t type, uint32_t nrings, point_list ring)
 	if (is_decoding_stopped(r, 1 + ring.npoints % RB_CHECK_INTERVAL_POINTS))
 		return RB_GEOMETRY_STOPPED;
 	if (ring.npoints == 0)
+	{
+		r->no_shell = r->no_shell || r->ring == 0;
 		return RB_GEOMETRY_OK;
+	}
 	fault = r->b->any_leaf ? append_leaf_as_triangles(r, type, nrings, ring)
 						   : appenders[r->b->kind](r, type, nrings, ring);
 	if (fault != RB_GEOMETRY_OK)

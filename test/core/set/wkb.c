@@ -8,6 +8,7 @@
  */
 #include "check.h"
 #include "core/base/redblue.h"
+#include "core/set/set.h"
 
 #include <math.h>
 #include <string.h>
@@ -1284,6 +1285,46 @@ polygons(void)
 	}
 }
 
+/* Writes a polygon of two rings of points, of which the first one has no points if `empty` is set. */
+static void
+put_polygon_with_hole(bool empty)
+{
+	const uint32_t n[2] = {empty ? 0 : 4, 4};
+
+	put_node(3, 2);
+	for (int ring = 0; ring < 2; ring++)
+	{
+		if (out.form != SERIALIZED || ring == 0)
+			put_word(n[ring]);
+		if (out.form == SERIALIZED && ring == 0)
+			put_word(n[1]);
+		put_ring(ring, n[ring]);
+	}
+}
+
+/* A polygon of the plane without a shell is empty, and its holes belong to no other polygon. */
+static void
+holes_without_shell(void)
+{
+	for (int form = 0; form < FORMS; form++)
+		for (int before = 0; before < 2; before++)
+		{
+			rb_builder b;
+			rb_geometry_info info;
+
+			rb_builder_init(&b, memory, RB_EDGE2);
+			begin(form, false, false, 0);
+			put_node(6, (uint32_t) before + 1);
+			if (before == 1)
+				put_polygon_with_hole(false);
+			put_polygon_with_hole(true);
+			CHECK(read_bytes(&b, out.at, out.len, &info) == RB_GEOMETRY_OK, "form %d", form);
+			CHECK(b.nparts == (before == 0 ? 0 : RB_MARKS_OF_SHELL + 3 + RB_MARKS_OF_HOLE + 3),
+				  "form %d: %u edges and marks", form, b.nparts);
+			rb_builder_free(&b);
+		}
+}
+
 int
 main(void)
 {
@@ -1302,6 +1343,7 @@ main(void)
 	CHECK_RUN(stopped);
 	CHECK_RUN(stopped_hollow);
 	CHECK_RUN(polygons);
+	CHECK_RUN(holes_without_shell);
 	rb_memory_destroy(memory);
 	return check_done();
 }
