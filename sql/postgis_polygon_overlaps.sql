@@ -63,6 +63,12 @@ SELECT rows = (SELECT count(*) FROM hexagon) AS all FROM redblue_cache('hexagon'
 SELECT count(*) FROM (SELECT * FROM redblue_polygon_overlaps('hexagon', 'square') EXCEPT TABLE shares) s;
 UPDATE hexagon SET geom = ST_Translate(geom, 0.25, 0) WHERE id % 3 = 0;
 SELECT count(*) AS other FROM redblue_polygon_overlaps('hexagon', 'square') a FULL JOIN redblue_polygon_overlaps_query('TABLE hexagon', 'TABLE square') b USING (red_id, blue_id) WHERE a.area IS DISTINCT FROM b.area;
+-- Rows that change are checked, whatever is known of the others.
+UPDATE hexagon SET geom = ST_Translate('POLYGON ((0 0, 2 2, 2 0, 0 2, 0 0))'::geometry, 2, 2) WHERE id = 7;
+SELECT refused($$SELECT count(*) FROM redblue_polygon_overlaps('hexagon', 'square')$$);
+SELECT refused($$SELECT count(*) FROM redblue_polygon_overlaps('hexagon', 'square')$$);
+UPDATE hexagon SET geom = ST_Translate('POLYGON ((0 0, 2 0, 2 2, 0 2, 0 0))'::geometry, 2, 2) WHERE id = 7;
+SELECT count(*) AS other FROM redblue_polygon_overlaps('hexagon', 'square') a FULL JOIN redblue_polygon_overlaps_query('TABLE hexagon', 'TABLE square') b USING (red_id, blue_id) WHERE a.area IS DISTINCT FROM b.area;
 SELECT redblue_uncache('hexagon');
 -- PostGIS computes the same areas to 12 digits.
 SELECT count(*) > 100 AS many, count(*) FILTER (WHERE abs(area - ST_Area(ST_Intersection(r.geom, b.geom))) > 1e-12 * (area + 1)) AS other FROM redblue_polygon_overlaps('hexagon', 'square') JOIN hexagon r ON r.id = red_id JOIN square b ON b.id = blue_id;

@@ -424,8 +424,7 @@ open_sides_of_join(rb_plane_join *w, rb_thread *team)
 
 		RB_TRY(rb_rings_open(w->ctx, team, set, &w->rings[i]));
 		if (set->kind == RB_EDGE2)
-			RB_TRY(rb_polygons_check(w->ctx, team, w->backend, &w->rings[i], w->job->skip_bad, of,
-									 &w->bad[i]));
+			RB_TRY(rb_polygons_check(w->ctx, team, &w->rings[i], w->job->skip_bad, of, &w->bad[i]));
 	}
 	for (int i = 0; i < 2; i++)
 	{

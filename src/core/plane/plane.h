@@ -4,6 +4,7 @@
  *	  that defines it.
  *
  *		rows of marks and edges -> rings, index of edges			polygon_rings.c
+ *		edges of a polygon -> crossings, touching and misplaced rings	polygon_sweep.c
  *		rings -> faults by the rules of OGC							polygon_validity.c
  *		pairs of rows -> edges that share a point, signs			edge_contacts.c
  *		edges that share a point -> terms of the common area		polygon_overlaps.c
@@ -38,6 +39,7 @@ typedef struct rb_ring
 	uint32_t start; /* First edge */
 	uint32_t end;   /* Part behind the last edge */
 	uint32_t shell; /* Number of the ring that is its shell; its own number if it is a shell */
+	uint32_t least; /* Edge that starts at the first point in the order of x, then y */
 	bool reversed;  /* True if the interior of the polygon is on the right of its edges */
 	double box[4];  /* Low and high corner */
 } rb_ring;
@@ -81,6 +83,13 @@ static inline bool
 rb_is_mark(const double *e)
 {
 	return e[0] == e[2] && e[1] == e[3];
+}
+
+/* Returns true if p precedes q in the order of x, then y. */
+static inline bool
+rb_is_point_before(const double *p, const double *q)
+{
+	return p[0] < q[0] || (p[0] == q[0] && p[1] < q[1]);
 }
 
 /* Returns the edge after or before an edge on its ring. */
@@ -135,6 +144,50 @@ rb_edges_at(const rb_rings *r, uint32_t row, double y, const uint32_t **edges)
 extern int rb_cross_sign(rb_exact_env *env, const double *a, const double *b, const double *c,
 						 const double *d);
 
+/* ---- polygon_sweep.c ---- */
+
+/* A fault of a row, and where it is */
+typedef struct rb_polygon_place
+{
+	rb_polygon_fault fault;
+	double at[2];
+} rb_polygon_place;
+
+/* A point that a ring shares with another ring of the same row */
+typedef struct rb_ring_touch
+{
+	double at[2];
+	uint32_t shell;
+	uint32_t ring;
+} rb_ring_touch;
+
+/* Memory of a thread that sweeps polygons, and the result of the last one; zero-initialize */
+typedef struct rb_polygon_sweep
+{
+	rb_exact_env env;
+	RB_VEC(struct rb_sweep_vertex) vertices;
+	struct rb_sweep_vertex *spare;
+	size_t spares;
+	RB_VEC(struct rb_sweep_node) nodes;
+	uint32_t root, lowest; /* Node at the top of the tree, and the first one from below */
+	uint32_t free;         /* First of the nodes that are not used */
+	uint32_t *node_of;     /* Node of each edge of the row */
+	size_t nodes_of;
+	uint64_t inserted;                    /* Number of nodes, which seeds their weights */
+	RB_VEC(struct rb_sweep_start) starts; /* Edges that go on behind a vertex */
+	RB_VEC(uint32_t) rings;               /* Rings around a vertex */
+	RB_VEC(rb_ring_touch) touches;
+	uint32_t misplaced; /* First ring that is in a wrong place, or UINT32_MAX */
+} rb_polygon_sweep;
+
+/*
+ * Sweeps the rings of a row, each of which has three edges at least. Sets the fault if edges or rings
+ * cross or overlap, or if a ring touches itself. Otherwise, s->touches and s->misplaced are complete.
+ */
+extern rb_status rb_sweep_polygon(rb_polygon_sweep *s, rb_context *ctx, const rb_rings *r,
+								  uint32_t row, rb_polygon_place *f);
+extern void rb_sweep_close(rb_memory *memory, rb_polygon_sweep *s);
+
 /* ---- polygon_validity.c ---- */
 
 /* Returns the name of a fault, for statistics. */
@@ -142,10 +195,10 @@ extern const char *rb_polygon_fault_name(rb_polygon_fault fault);
 
 /*
  * Checks all rows, and marks those that are not valid polygons in a new bitmap *bad. Unless `skip`,
- * fails with RB_BAD_POLYGON for the first one. The statistics count them as faults of that side.
+ * fails with RB_BAD_POLYGON for the one with the smallest id. The statistics count them as faults of that side.
  */
-extern rb_status rb_polygons_check(rb_context *ctx, rb_thread *team, const rb_backend *backend,
-								   const rb_rings *r, bool skip, rb_solid_side of, uint32_t **bad);
+extern rb_status rb_polygons_check(rb_context *ctx, rb_thread *team, const rb_rings *r, bool skip,
+								   rb_solid_side of, uint32_t **bad);
 
 /* ---- edge_contacts.c ---- */
 

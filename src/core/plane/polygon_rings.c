@@ -113,13 +113,6 @@ list_edges_in_slots(rb_context *ctx, rb_thread *team, rb_rings *r)
 
 /* ---- rings ---- */
 
-/* Returns true if a precedes b in the order of x, then y. */
-static bool
-comes_before(const double *a, const double *b)
-{
-	return a[0] < b[0] || (a[0] == b[0] && a[1] < b[1]);
-}
-
 /* Finds the box of a ring, and the side of the interior, by the turn at its first point by x and y. */
 static void
 measure_ring(rb_rings *r, uint32_t ring, bool shell)
@@ -140,9 +133,10 @@ measure_ring(rb_rings *r, uint32_t ring, bool shell)
 			g->box[a] = rb_min(g->box[a], e[a]);
 			g->box[2 + a] = rb_max(g->box[2 + a], e[a]);
 		}
-		if (comes_before(e, rb_edge(r, least)))
+		if (rb_is_point_before(e, rb_edge(r, least)))
 			least = i;
 	}
+	g->least = least;
 	turn = rb_orient2d_points(&env, rb_edge(r, rb_previous_edge(r, least)), rb_edge(r, least),
 							  rb_edge(r, least) + 2);
 	g->reversed = shell ? turn < 0 : turn > 0;
