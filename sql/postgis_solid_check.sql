@@ -72,7 +72,7 @@ SELECT id, code, x, y, z, reason FROM redblue_solid_check_query($$SELECT 1 AS id
 SELECT point_id, solid_id, side FROM redblue_points_in_solids('spots', 'blocks', face_tolerance => 0.01) ORDER BY 1, 2;
 UPDATE blocks SET geom = ST_SetSRID(geom, 0) WHERE id = 904;
 SELECT point_id, solid_id, side FROM redblue_points_in_solids('spots', 'blocks', face_tolerance => 0.01, on_bad => 'skip') ORDER BY 1, 2;
-SELECT substring(detail FROM '[0-9]+ rows are not valid solids') AS detail FROM redblue_last_run() WHERE stage = 'read';
+SELECT substring(detail FROM '[0-9]+ invalid solids?') AS detail FROM redblue_last_run() WHERE stage = 'read';
 SELECT count(*) FROM redblue_points_in_solids('spots', 'blocks', face_tolerance => 0.01, on_bad => 'skip');
 SELECT point_id FROM redblue_points_in_solids('spots', 'blocks', face_tolerance => 0.01, on_bad => 'skip') LIMIT 1;
 SELECT count(*) FROM redblue_segments_in_solids_query('SELECT 1 AS id, -1.0 AS ax, 1.0 AS ay, 1.0 AS az, 200.0 AS bx, 1.0 AS by, 1.0 AS bz', 'SELECT * FROM blocks WHERE id IN (1, 104, 302, 306)', on_bad => 'skip');

@@ -23,7 +23,7 @@ INSERT INTO rooms SELECT 5, ST_Collect(ARRAY(SELECT (d).geom FROM (SELECT ST_Dum
 SELECT * FROM redblue_solid_check('rooms') WHERE reason IS NOT NULL ORDER BY id;
 SELECT * FROM redblue_segments_in_solids('pipes', 'rooms') ORDER BY 1, 2, 3;
 SELECT count(*) FROM redblue_segments_in_solids('pipes', 'rooms', on_bad => 'skip');
-SELECT substring(detail FROM '[0-9]+ rows are not valid solids') AS detail FROM redblue_last_run() WHERE stage = 'read';
+SELECT substring(detail FROM '[0-9]+ invalid solids?') AS detail FROM redblue_last_run() WHERE stage = 'read';
 INSERT INTO rooms SELECT 6, ST_Collect(geom) FROM rooms WHERE id = 4;
 SELECT count(*) FROM redblue_solid_check('rooms');
 SELECT count(*) FROM redblue_segments_in_solids('sensors', 'rooms', on_bad => 'skip');

@@ -57,7 +57,7 @@ SELECT id, volume FROM redblue_solid_measures('bad', solid => 'ore', on_bad => '
 INSERT INTO bad SELECT 1000 + n, 3, ax, ay, az, bx, by, bz, cx, cy, cz FROM box(0.5, 0.5, 0.5, 1.5, 1.5, 1.5);
 UPDATE bad SET az = 'NaN' WHERE ore = 6 AND id = (SELECT max(id) FROM bad WHERE ore = 6);
 SELECT id, volume FROM redblue_solid_measures('bad', solid => 'ore', on_bad => 'skip') ORDER BY id;
-SELECT substring(detail FROM '[0-9]+ rows are not valid solids') AS detail FROM redblue_last_run() WHERE stage = 'read';
+SELECT substring(detail FROM '[0-9]+ invalid solids?') AS detail FROM redblue_last_run() WHERE stage = 'read';
 SELECT count(*) FROM redblue_solid_measures('bad', solid => 'ore');
 -- Each row of this table is one triangle.
 SELECT count(*) FROM redblue_solid_measures('ore');

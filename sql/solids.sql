@@ -45,7 +45,7 @@ CREATE TABLE bad AS SELECT * FROM ore;
 DELETE FROM bad WHERE id = 5;
 SELECT count(*) FROM redblue_points_in_solids('points', 'bad', solid => 'ore');
 SELECT solid_id, count(*) FROM redblue_points_in_solids('points', 'bad', solid => 'ore', on_bad => 'skip') GROUP BY 1 ORDER BY 1;
-SELECT substring(detail FROM '[0-9]+ rows are not valid solids') AS detail FROM redblue_last_run() WHERE stage = 'read';
+SELECT substring(detail FROM '[0-9]+ invalid solids?') AS detail FROM redblue_last_run() WHERE stage = 'read';
 INSERT INTO bad SELECT 5, 1, ax, ay, az, bx, by, bz, cx, cy, cz FROM ore WHERE id = 5;
 INSERT INTO bad SELECT 1000 + n, 1, ax, ay, az, bx, by, bz, cx, cy, cz FROM box(5, 5, 5, 15, 15, 15);
 SELECT count(*) FROM redblue_points_in_solids('points', 'bad', solid => 'ore');

@@ -158,7 +158,7 @@ rb_device_pays_refining(uint64_t tets, int threads, bool warm, char *text, size_
 
 	text[0] = '\0';
 	if (!pays)
-		snprintf(text, size, "about %llu tetrahedra are too few for a GPU",
+		snprintf(text, size, "the expected number of tetrahedra, %llu, is too small for a GPU",
 				 (unsigned long long) tets);
 	return pays;
 }
@@ -171,6 +171,7 @@ rb_device_pays(uint64_t parts, int threads, bool warm, char *text, size_t size)
 
 	text[0] = '\0';
 	if (!pays)
-		snprintf(text, size, "%llu parts are too few for a GPU", (unsigned long long) parts);
+		snprintf(text, size, "the number of parts, %llu, is too small for a GPU",
+				 (unsigned long long) parts);
 	return pays;
 }

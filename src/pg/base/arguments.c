@@ -242,8 +242,9 @@ read_point_argument(const char *function, const char *argument, Datum value, dou
 		case POINT_SHAPE:
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("%s: argument \"%s\" has %d element%s", function, argument, n,
-							n == 1 ? "" : "s"),
+					 errmsg_plural("%s: argument \"%s\" has %d element",
+								   "%s: argument \"%s\" has %d elements", (unsigned long) n,
+								   function, argument, n),
 					 errdetail("The argument must be a point with two or three coordinates.")));
 		case POINT_NULL:
 			rb_refuse_null(function, argument);
@@ -324,8 +325,9 @@ read_number_array(const rb_arguments *a, const char *name, int count, double *x)
 
 	if (n != count)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"%s\" has %d element%s", a->function, name, n,
-							   n == 1 ? "" : "s"),
+						errmsg_plural("%s: argument \"%s\" has %d element",
+									  "%s: argument \"%s\" has %d elements", (unsigned long) n,
+									  a->function, name, n),
 						errdetail("The argument must have %d elements.", count)));
 	if (array_contains_nulls(array))
 		rb_refuse_null(a->function, name);

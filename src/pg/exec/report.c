@@ -66,6 +66,7 @@ text_of_reading_detail(const rb_join_run *run, const rb_stats *stats)
 {
 	StringInfoData text;
 	bool first = true;
+	bool polygons = false;
 	uint64 bad = stats->bad_solids;
 
 	initStringInfo(&text);
@@ -89,12 +90,16 @@ text_of_reading_detail(const rb_join_run *run, const rb_stats *stats)
 			appendStringInfo(&text, "; " UINT64_FORMAT " rows of %s have %s", run->side[i].rows,
 							 run->join->side[i], rb_count_text(run->side[i].ids, "id"));
 	if (run->tiles > 0)
-		appendStringInfo(&text, "; %u tiles, " UINT64_FORMAT " kB in temporary files", run->tiles,
-						 run->spilled / 1024);
+		appendStringInfo(&text, "; %s, " UINT64_FORMAT " kB in temporary files",
+						 rb_count_text(run->tiles, "tile"), run->spilled / 1024);
 	for (int i = 0; run->join->predicate != RB_VALIDITY && i < rb_join_sides(run->join); i++)
+	{
+		polygons |= run->call.source[i].kind == RB_EDGE2;
 		bad += run->side[i].nrefused;
+	}
 	if (bad > 0)
-		appendStringInfo(&text, "; " UINT64_FORMAT " rows are not valid solids", bad);
+		appendStringInfo(&text, "; %s",
+						 rb_count_text(bad, polygons ? "invalid polygon" : "invalid solid"));
 	return text.data;
 }
 
@@ -119,30 +124,32 @@ text_of_stage_detail(const rb_stats *stats, rb_stage stage)
 		case RB_STAGE_GRID:
 			/* A few objects need no grid at all, or only the grid of a leaf (leaf.c). */
 			if (stats->resolution[0] == 0)
-				return stats->cells == 0
-						   ? "no grid"
-						   : psprintf("no top grid, %llu cells in all", N(stats->cells));
-			return psprintf("%u x %u x %u, %llu cells in all%s", stats->resolution[0],
-							stats->resolution[1], stats->resolution[2], N(stats->cells),
+				return stats->cells == 0 ? "no grid"
+										 : psprintf("no top grid, %s in all",
+													rb_count_text(stats->cells, "cell"));
+			return psprintf("%u x %u x %u, %s in all%s", stats->resolution[0], stats->resolution[1],
+							stats->resolution[2], rb_count_text(stats->cells, "cell"),
 							text_of_grid_steps(stats));
 		case RB_STAGE_CANDIDATES:
 		{
 			uint64 useful = stats->stage[RB_STAGE_CANDIDATES].count + stats->redundant_tests;
 
-			return psprintf("%llu box tests, %llu unnecessary, %llu redundant", N(stats->box_tests),
+			return psprintf("%s, %llu unnecessary, %llu redundant",
+							rb_count_text(stats->box_tests, "box test"),
 							N(stats->box_tests > useful ? stats->box_tests - useful : 0),
 							N(stats->redundant_tests));
 		}
 		case RB_STAGE_EXACT:
-			return psprintf("%llu integer, %llu expansion, %llu GMP signs", N(stats->exact_integer),
-							N(stats->exact_expansion), N(stats->exact_gmp));
+			return psprintf("signs: %llu integer, %llu expansion, %llu GMP",
+							N(stats->exact_integer), N(stats->exact_expansion),
+							N(stats->exact_gmp));
 		case RB_STAGE_DOWNLOAD:
 			return stats->record_bytes == 0
 					   ? ""
-					   : psprintf("%.2f bytes a pair of parts",
+					   : psprintf("%.2f bytes per pair of parts",
 								  (double) stats->record_bytes / (double) Max(stats->hits, 1));
 		case RB_STAGE_EMIT:
-			return psprintf("%llu pair%s of parts", N(stats->hits), stats->hits == 1 ? "" : "s");
+			return psprintf("%s of parts", rb_count_text(stats->hits, "pair"));
 		default:
 			return "";
 	}
@@ -174,11 +181,11 @@ add_devices_to_report(rb_report *report, const rb_stats *stats)
 		all += stats->card[i].shares;
 	for (int i = 0; i <= RB_MAX_DEVICES; i++)
 		if (stats->card[i].shares > 0)
-			rb_report_add(report, i == RB_MAX_DEVICES ? "processor" : psprintf("device %d", i),
-						  stats->card[i].hits, stats->card[i].ms,
-						  psprintf("%u of %u partitions%s%s", stats->card[i].shares, all,
-								   stats->note[0] != '\0' ? "; another device: " : "",
-								   stats->note));
+			rb_report_add(
+				report, i == RB_MAX_DEVICES ? "processor" : psprintf("device %d", i),
+				stats->card[i].hits, stats->card[i].ms,
+				psprintf("%u of %s%s%s", stats->card[i].shares, rb_count_text(all, "partition"),
+						 stats->note[0] != '\0' ? "; another device: " : "", stats->note));
 }
 
 /* Adds the line of a stage of the join, which may be left out of the report. */
@@ -536,11 +543,8 @@ rb_run_report_skipped(rb_join_run *run)
 		add_reasons_of_side(&all, run, i);
 		if (all.sum == before)
 			continue;
-		appendStringInfo(&text, "%s" UINT64_FORMAT " of " UINT64_FORMAT " %s",
-						 text.len > 0 ? ", " : "", all.sum - before, rows,
-						 polygons    ? (rows == 1 ? "polygon" : "polygons")
-						 : rows == 1 ? "solid"
-									 : "solids");
+		appendStringInfo(&text, "%s" UINT64_FORMAT " of %s", text.len > 0 ? ", " : "",
+						 all.sum - before, rb_count_text(rows, polygons ? "polygon" : "solid"));
 		if ((rb_join_relates_solids(run->join) || run->join->predicate == RB_AREA) && sides == 2)
 			appendStringInfo(&text, " of %s", run->call.source[i].side);
 		if (call == NULL && !polygons)

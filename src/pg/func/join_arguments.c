@@ -185,11 +185,12 @@ read_frame_argument(const rb_join *join, const rb_arguments *a, rb_call_args *ca
 		return;
 	rb_frame_read(a, &call->frame);
 	if (call->frame.rotated && call->tile.dims != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("%s: a tile cannot be combined with axes of a block model", join->function),
-				 errhint("Use redblue_boxes_in_solids_query, and select some of the blocks in "
-						 "the query.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("%s: a tile cannot be combined with the axes of a block model", join->function),
+			 errhint("Use redblue_boxes_in_solids_query, and select some of the blocks in "
+					 "the query.")));
 }
 
 /* Returns true if a side has polygons, whose rows cannot be grouped into objects. */

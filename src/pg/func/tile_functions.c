@@ -457,8 +457,9 @@ rb_tiles_read(FunctionCallInfo fcinfo, const char *function, int first, rb_many_
 	tiles->high = read_tile_corners_argument(fcinfo, function, first + 1, "tile_highs", &n, &dims);
 	if (n != tiles->n)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: tile_lows has %d points, but tile_highs has %d", function,
-							   tiles->n, n)));
+						errmsg_plural("%s: tile_lows has %d point, but tile_highs has %d",
+									  "%s: tile_lows has %d points, but tile_highs has %d",
+									  (unsigned long) tiles->n, function, tiles->n, n)));
 	if (dims != tiles->dims)
 		rb_refuse_dims(function, "tile_lows", tiles->dims, "tile_highs", dims);
 }

@@ -187,8 +187,8 @@ read_surface(const rb_arguments *a, const rb_meshing_loaded *mesh, const rb_mesh
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("%s: no face of the mesh belongs to surface \"%s\"", a->function, name),
-			 labels != NULL ? errdetail("The surface is a value of the column of facets_group.")
-							: errdetail("The surface is a facet_id of the mesh."),
+			 labels != NULL ? errdetail("A surface is named by a value of the facets_group column.")
+							: errdetail("A surface is named by its facet_id."),
 			 labels != NULL ? 0
 							: errhint("Use facets_group => ... to name surfaces by the values of a "
 									  "column.")));

@@ -247,8 +247,9 @@ moves_text(const rb_split_done *split)
 	if (split->level == 0)
 		return "";
 	return psprintf(
-		"  Where facets still crossed after rounding, or their mesh failed, %u points of the input "
-		"were moved by at most %.3g, to grids of up to %.3g (level %u).",
+		"  Where facets still crossed after rounding, or could not be meshed, input points "
+		"were moved to a grid.  Moved points: %u; largest move: %.3g; widest grid spacing: "
+		"%.3g (level %u).",
 		split->moved, split->largest_move, split->grid, split->level);
 }
 
@@ -329,7 +330,8 @@ rb_meshing_notices(const rb_meshing_run *run)
 		ereport(NOTICE, (errmsg_plural("%s: ignored " UINT64_FORMAT " triangle without area",
 									   "%s: ignored " UINT64_FORMAT " triangles without area",
 									   no_area, function, no_area),
-						 errdetail("Their vertices are points of the mesh.")));
+						 errdetail_plural("Its vertices are points of the mesh.",
+										  "Their vertices are points of the mesh.", no_area)));
 	if (skipped.n > 0 && rb_setting_skip_notice)
 		ereport(NOTICE,
 				(errmsg_plural("%s: could not mesh %u solid", "%s: could not mesh %u solids",
@@ -353,7 +355,7 @@ rb_meshing_notices(const rb_meshing_run *run)
 		ereport(NOTICE,
 				(errmsg_plural("%s: %u solid has no tetrahedra", "%s: %u solids have no tetrahedra",
 							   empty.n, function, empty.n),
-				 errdetail("Their facets do not enclose a volume: %s.%s",
+				 errdetail("Solids whose facets do not enclose a volume: %s.%s",
 						   text_of_solids_in_notice(&empty), no_rows),
 				 errhint("Use keep => 'hull' to keep all tetrahedra up to the convex hull.")));
 	else if (empty.n > 0 && run->call->keep == RB_KEEP_INSIDE)
@@ -480,10 +482,9 @@ report_making(const rb_meshing_run *run, const rb_meshing_sums *s, rb_report *re
 {
 	rb_meshing_report_stage(
 		report, run, RB_MESH_WELD, s->points,
-		psprintf("%llu facets of %llu triangles, %llu segments; duplicate points: %llu, "
-				 "duplicate segments: %llu",
-				 (unsigned long long) s->polygons, (unsigned long long) s->triangles,
-				 (unsigned long long) s->segments, (unsigned long long) s->same_points,
+		psprintf("%s of %s, %s; duplicate points: %llu, duplicate segments: %llu",
+				 rb_count_text(s->polygons, "facet"), rb_count_text(s->triangles, "triangle"),
+				 rb_count_text(s->segments, "segment"), (unsigned long long) s->same_points,
 				 (unsigned long long) s->same_segments));
 	rb_meshing_report_stage(report, run, RB_MESH_VALIDATE, s->triangles, "");
 	rb_report_add(report, "points", s->vertices, s->ms_points, "");
@@ -518,11 +519,13 @@ add_device_to_meshing_report(const rb_meshing_run *run, rb_report_line *line)
 							(unsigned long long) ((r->device_bytes + (1 << 20) - 1) >> 20));
 	line->backend = "cuda";
 	if (r->device_rounds < r->rounds && note[0] == '\0')
-		line->device = psprintf("%s; %u small rounds by %s", stats->device,
-								r->rounds - r->device_rounds, threads);
+		line->device =
+			psprintf("%s; %s by %s", stats->device,
+					 rb_count_text(r->rounds - r->device_rounds, "small round"), threads);
 	else if (r->device_rounds < r->rounds)
-		line->device = psprintf("%s; %u rounds by %s: %.100s", stats->device,
-								r->rounds - r->device_rounds, threads, note);
+		line->device =
+			psprintf("%s; %s by %s: %.100s", stats->device,
+					 rb_count_text(r->rounds - r->device_rounds, "round"), threads, note);
 	else if (note[0] != '\0')
 		line->device = psprintf("%s; opened by this session: %.100s", stats->device, note);
 	else
@@ -541,8 +544,8 @@ report_refinement(const rb_meshing_run *run, const rb_meshing_sums *s, rb_report
 
 	if (s->slivers.before > 0)
 		line->detail = psprintf(
-			"%s; slivers: %llu, removed with %llu flips, %llu moved and %llu added vertices; faces "
-			"that are not Delaunay: %llu",
+			"%s; slivers: %llu; to remove them, flips: %llu, moved vertices: %llu, added vertices: "
+			"%llu; faces that are not Delaunay: %llu",
 			line->detail, (unsigned long long) s->slivers.before,
 			(unsigned long long) s->slivers.flips, (unsigned long long) s->slivers.moved,
 			(unsigned long long) s->slivers.added, (unsigned long long) s->not_delaunay);
@@ -572,7 +575,7 @@ rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms)
 	if (run->call->refine)
 		report_refinement(run, &s, &report);
 	rb_report_add(&report, rb_progress_stage_name(RB_MESH_FILL), rows, ms,
-				  psprintf("%llu tetrahedra, peak %llu kB", (unsigned long long) s.tets,
+				  psprintf("tetrahedra: %llu, peak memory: %llu kB", (unsigned long long) s.tets,
 						   (unsigned long long) (rb_memory_peak(run->memory) >> 10)));
 	rb_last_report_set(&report, GetUserId());
 	rb_last_skipped_set(run->skipped, run->nskipped);

@@ -317,7 +317,7 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 				(errcode(code),
 				 errmsg("%s: cannot insert a vertex near %s", function,
 						text_of_flaw_vertex(run, f->a)),
-				 errdetail("Near %s, double precision has no representable point for it.", at),
+				 errdetail("No suitable point near %s has double precision coordinates.", at),
 				 errhint(
 					 "Subtract a common offset from all coordinates, or avoid very sharp angles.")));
 			break;

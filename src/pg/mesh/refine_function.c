@@ -53,7 +53,7 @@ check_continued(const rb_meshing_call *call)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("%s: argument \"holes\" cannot be used to refine an existing mesh",
+			 errmsg("%s: argument \"holes\" cannot be used when an existing mesh is refined",
 					call->function),
 			 errdetail(
 				 "Without facets, points and segments, the function refines the existing mesh."),
@@ -62,20 +62,21 @@ check_continued(const rb_meshing_call *call)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("%s: argument \"weld\" cannot be used to refine an existing mesh",
+			 errmsg("%s: argument \"weld\" cannot be used when an existing mesh is refined",
 					call->function),
 			 errdetail(
 				 "Without facets, points and segments, the function refines the existing mesh."),
 			 errhint("To weld vertices, build the mesh again.")));
 	if (call->merge.kind == RB_MERGE_NEARLY_FLAT)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: argument \"merge\" cannot be an angle to refine an existing mesh",
-						call->function),
-				 errdetail(
-					 "The facets that may be merged, and their planes, are those of the rows from "
-					 "which the mesh was made."),
-				 errhint("Specify these rows again to build and refine the mesh in one call.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: argument \"merge\" cannot be an angle when an existing mesh is refined",
+					call->function),
+			 errdetail(
+				 "The facets that may be merged, and their planes, are those of the rows from "
+				 "which the mesh was made."),
+			 errhint("Specify these rows again to build and refine the mesh in one call.")));
 	if (call->at[RB_MESH_REGIONS] >= 0 && call->number[RB_MESH_REGION_VOLUME].name == NULL)
 		ereport(
 			ERROR,
@@ -623,8 +624,10 @@ check_ids(const rb_meshing_run *run, const char *name)
 			 errmsg(
 				 "%s: too few vertex ids are left in mesh \"%s\", whose largest id is " INT64_FORMAT,
 				 run->call->function, name, names->last_vertex),
-			 errdetail("The refined mesh needs ids for %u new vertices above the largest id.",
-					   added),
+			 errdetail_plural(
+				 "The refined mesh needs an id for %u new vertex above the largest id.",
+				 "The refined mesh needs ids for %u new vertices above the largest id.", added,
+				 added),
 			 errhint("Renumber these vertices, in the table of vertices and in the tables "
 					 "that refer to them.")));
 }

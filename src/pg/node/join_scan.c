@@ -646,9 +646,9 @@ add_reading_to_report(const rb_geometry_join *j, rb_report *report)
 		const uint64 geometries = in->side.n[0] + in->side.n[1];
 
 		rb_report_add(report, names[i][0], in->n, in->read_ms,
-					  psprintf(UINT64_FORMAT " bytes of geometries", in->bytes));
+					  psprintf("%s of geometries", rb_count_text(in->bytes, "byte")));
 		rb_report_add(report, names[i][1], geometries, in->decode_ms,
-					  psprintf(UINT64_FORMAT " parts", in->side.parts));
+					  rb_count_text(in->side.parts, "part"));
 	}
 }
 

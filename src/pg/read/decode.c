@@ -179,7 +179,9 @@ rb_raise_geometry(const rb_geometry_place *p, rb_geometry_fault fault, const rb_
 			ereport(
 				ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: triangle with %u vertices in %s", function, info->corners, where),
+				 errmsg_plural("%s: triangle with %u point in %s",
+							   "%s: triangle with %u points in %s", info->corners, function,
+							   info->corners, where),
 				 errdetail("A TRIANGLE must have four points, and the last must equal the first."),
 				 errhint("Store the face as a POLYGON.")));
 			break;

@@ -421,8 +421,13 @@ decide_to_cache_side(rb_cache_lookup *look, const rb_source *source)
 	else
 		reason = "it has changed since it was last read";
 	if (look->keep && look->nblocks - visible > look->nblocks / RB_DIRTY_FRACTION)
-		reason = psprintf("only %u of its %u pages are marked all-visible; run VACUUM", visible,
-						  look->nblocks);
+		reason =
+			look->nblocks == 1
+				? "its only page is not marked all-visible; run VACUUM"
+				: psprintf(ngettext("only %u of its %u pages is marked all-visible; run VACUUM",
+									"only %u of its %u pages are marked all-visible; run VACUUM",
+									visible),
+						   visible, look->nblocks);
 	if (look->keep && (Size) look->nblocks * sizeof(rb_page_note) > RB_NOTES_BYTES)
 		reason = "it is too large";
 	if (reason == NULL)

@@ -467,9 +467,8 @@ notice_duplicate_ids(const rb_source *source, int n, const rb_side_data *side)
 	{
 		if (side[i].ids == 0 || side[i].ids == side[i].rows)
 			continue;
-		appendStringInfo(&text, "%s" UINT64_FORMAT " rows of %s have " UINT64_FORMAT " id%s",
-						 any ? ", " : "", side[i].rows, source[i].side, side[i].ids,
-						 side[i].ids == 1 ? "" : "s");
+		appendStringInfo(&text, "%s" UINT64_FORMAT " rows of %s have %s", any ? ", " : "",
+						 side[i].rows, source[i].side, rb_count_text(side[i].ids, "id"));
 		any = true;
 		if (object[0] == '\0' && !source[i].only_rows)
 			object =

@@ -99,14 +99,15 @@ devices_pay_for_large_work(void)
 	char text[100];
 
 	CHECK(!rb_device_pays(1000, 1, false, text, sizeof text), "1000 parts, cold");
-	CHECK(strcmp(text, "1000 parts are too few for a GPU") == 0, "%s", text);
+	CHECK(strcmp(text, "the number of parts, 1000, is too small for a GPU") == 0, "%s", text);
 	CHECK(!rb_device_pays(10, 1, true, text, sizeof text), "10 parts, warm");
-	CHECK(strcmp(text, "10 parts are too few for a GPU") == 0, "%s", text);
+	CHECK(strcmp(text, "the number of parts, 10, is too small for a GPU") == 0, "%s", text);
 	CHECK(rb_device_pays(1000, 1, true, text, sizeof text) && text[0] == '\0', "%s", text);
 	CHECK(!rb_device_pays(1000, 16, true, text, sizeof text), "16 threads");
 	CHECK(rb_device_pays(1000000, 1, false, text, sizeof text) && text[0] == '\0', "%s", text);
 	CHECK(!rb_device_pays_refining(10000, 1, true, text, sizeof text), "10000 tetrahedra");
-	CHECK(strcmp(text, "about 10000 tetrahedra are too few for a GPU") == 0, "%s", text);
+	CHECK(strcmp(text, "the expected number of tetrahedra, 10000, is too small for a GPU") == 0,
+		  "%s", text);
 	CHECK(rb_device_pays_refining(50000, 1, true, text, sizeof text) && text[0] == '\0', "%s",
 		  text);
 	CHECK(!rb_device_pays_refining(50000, 8, true, text, sizeof text), "8 threads");
