@@ -679,7 +679,6 @@ measure_block_in_solid(cuboid_desk *d, const rb_cuboid *b, uint32_t block, uint3
 {
 	const cuboids *w = d->w;
 	rb_cuboid_sum sum = {.terms = 0};
-	rb_cuboid_results results;
 	rb_cuboid_share share;
 
 	rb_vec_clear(&d->polygons);
@@ -697,8 +696,8 @@ measure_block_in_solid(cuboid_desk *d, const rb_cuboid *b, uint32_t block, uint3
 		return RB_OK;
 	if (d->polygons.n == 0)
 		rb_cuboid_measure_whole(b, &share);
-	else if (!rb_cuboid_round(b, &sum, inside, &results, &share))
-		RB_TRY(rb_cuboid_round_exactly(w->ctx, b, &d->polygons, inside, &results, &share));
+	else if (!rb_cuboid_round(b, &sum, inside, &share))
+		RB_TRY(rb_cuboid_round_exactly(w->ctx, b, &d->polygons, inside, &share));
 	return append_share(d, block, solid, share);
 }
 

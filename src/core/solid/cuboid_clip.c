@@ -404,18 +404,17 @@ rb_cuboid_measure_whole(const rb_cuboid *b, rb_cuboid_share *share)
 }
 
 bool
-rb_cuboid_round(const rb_cuboid *b, const rb_cuboid_sum *s, bool inside, rb_cuboid_results *results,
-				rb_cuboid_share *share)
+rb_cuboid_round(const rb_cuboid *b, const rb_cuboid_sum *s, bool inside, rb_cuboid_share *share)
 {
 	const rb_bounded six = rb_bounded_of(6), whole = volume_of_cuboid(b);
-	rb_bounded sum = s->sum;
+	rb_bounded sum = s->sum, volume, fraction;
 
 	if (inside)
 		sum = rb_bounded_add(sum, rb_bounded_mul(six, whole));
 	sum.error = 1.02 * sum.error + UNDERFLOW * (s->terms + 1);
-	results->volume = rb_bounded_div(sum, six);
-	results->fraction = rb_bounded_div(results->volume, whole);
-	return results->volume.x.high > 2 * results->volume.error &&
-		   rb_round_within(results->volume.x, results->volume.error, &share->volume) &&
-		   rb_round_within(results->fraction.x, results->fraction.error, &share->fraction);
+	volume = rb_bounded_div(sum, six);
+	fraction = rb_bounded_div(volume, whole);
+	return volume.x.high > 2 * volume.error &&
+		   rb_round_within(volume.x, volume.error, &share->volume) &&
+		   rb_round_within(fraction.x, fraction.error, &share->fraction);
 }

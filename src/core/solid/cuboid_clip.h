@@ -64,19 +64,12 @@ typedef struct rb_cuboid_share
 /* Measures a cuboid that is inside. */
 extern void rb_cuboid_measure_whole(const rb_cuboid *b, rb_cuboid_share *share);
 
-/* Approximate results */
-typedef struct rb_cuboid_results
-{
-	rb_bounded volume;
-	rb_bounded fraction;
-} rb_cuboid_results;
-
 /*
  * Computes the results of a cuboid of which only a part is inside, and rounds them. Returns false if
  * a rounding is not decided. `inside` is the side of its low corner.
  */
 extern bool rb_cuboid_round(const rb_cuboid *b, const rb_cuboid_sum *s, bool inside,
-							rb_cuboid_results *results, rb_cuboid_share *share);
+							rb_cuboid_share *share);
 
 #ifdef __cplusplus
 }

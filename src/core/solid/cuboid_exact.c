@@ -2,11 +2,17 @@
  * cuboid_exact.c
  *	  Rounds how much of a cuboid is inside a solid if double-double sums leave that undecided.
  *
- * Local coordinates are sums of products of doubles. Let them be integers, times a power of two. Each
- * point of a polygon is a fraction: its denominator is the difference of two corners' coordinates
- * where an edge meets a plane, or a component of the normal on a line of the cuboid. A term contains
- * the former at most twice, and the latter once. So with D the product of all these denominators, the
- * former squared, and K the middle of two doubles times 6, or times 6 volumes of the cuboid, the sign of
+ * The terms (cuboid_clip.c) are summed in numbers of growing length, until both ends of an interval around
+ * the result round to the same double. A result in the middle of two doubles is never decided in this
+ * way. So, once the ends round to adjacent doubles, the residue modulo one prime shows whether the
+ * result is likely to be in their middle, and only then it is compared with the middle exactly.
+ *
+ * For this comparison, let local coordinates, which are sums of products of doubles, be integers times
+ * a power of two. Each point of a polygon is a fraction: its denominator is the difference of two
+ * corners' coordinates where an edge meets a plane, or a component of the normal on a line of the
+ * cuboid. A term contains the former at most twice, and the latter once. So with D the product of all
+ * these denominators, the former squared, and K the middle of two doubles times 6, or times 6 volumes
+ * of the cuboid, the sign of
  *
  *		(sum of all terms - K) D
  *
@@ -15,6 +21,8 @@
 #include "core/solid/cuboid_exact.h"
 #include "core/exact/nearest_double.h"
 #include "core/exact/residue.h"
+
+#include <math.h>
 
 /* ---- comparison with the middle of two doubles ---- */
 
@@ -345,11 +353,10 @@ find_residue_of_comparison(rb_context *ctx, const void *arg, const rb_prime *m, 
 	return RB_OK;
 }
 
-/* Compares a result with the middle of two doubles. */
-static rb_status
-compare_cuboid_result(rb_context *ctx, const void *arg, double low, double high, int *sign)
+/* Sets the middle of two doubles with which a result is compared, and counts all bits. */
+static void
+set_middle_of_comparison(cuboid_comparison *c, double low, double high)
 {
-	cuboid_comparison c = *(const cuboid_comparison *) arg;
 	rb_number x, y;
 	int bits;
 
@@ -360,50 +367,352 @@ compare_cuboid_result(rb_context *ctx, const void *arg, double low, double high,
 		rb_number_of_parts(&y, 1, 1024);
 	rb_number_add(&x, &x, &y);
 	rb_number_of(&y, 3);
-	rb_number_mul(&c.middle, &x, &y);
-	if (c.fraction)
+	rb_number_mul(&c->middle, &x, &y);
+	if (c->fraction)
 	{
-		rb_number_copy(&x, &c.middle);
-		rb_number_mul(&c.middle, &x, &c.whole);
+		rb_number_copy(&x, &c->middle);
+		rb_number_mul(&c->middle, &x, &c->whole);
 	}
-	c.more = rb_max(0, rb_number_places(&c.middle) - 3 * c.places);
+	c->more = rb_max(0, rb_number_places(&c->middle) - 3 * c->places);
 	/* 6 volumes are below 2^3 volumes, and the difference below twice the larger number. */
-	bits = rb_max(rb_number_bits(&c.whole) + 3, rb_number_bits(&c.middle)) + 1;
-	c.bits += (uint64_t) (bits + 3 * c.places + c.more);
+	bits = rb_max(rb_number_bits(&c->whole) + 3, rb_number_bits(&c->middle)) + 1;
+	c->bits += (uint64_t) (bits + 3 * c->places + c->more);
+}
+
+/* Compares a result with the middle of two doubles. */
+static rb_status
+compare_cuboid_result(rb_context *ctx, const void *arg, double low, double high, int *sign)
+{
+	cuboid_comparison c = *(const cuboid_comparison *) arg;
+
+	set_middle_of_comparison(&c, low, high);
 	RB_TRY(rb_integer_sign(ctx, c.bits, find_residue_of_comparison, &c, sign));
 	if (c.negative)
 		*sign = -*sign;
 	return RB_OK;
 }
 
-/* Bounds a result by doubles, between 0 and a largest one. */
-static void
-bound_result(rb_bounded x, double most, double *low, double *high)
+/* Sets *likely to false if a result is known not to be in the middle of two doubles. */
+static rb_status
+may_be_in_middle(rb_context *ctx, const cuboid_comparison *of, double low, double high,
+				 bool *likely)
 {
-	const double error = 2 * x.error;
+	cuboid_comparison c = *of;
 
-	*low = 0;
-	*high = most;
-	if (!(error < x.x.high))
+	set_middle_of_comparison(&c, low, high);
+	return rb_integer_may_be_zero(ctx, find_residue_of_comparison, &c, likely);
+}
+
+/* ---- sums in longer numbers ---- */
+
+#define LEAST_WORDS 3
+#define TEST_WORDS 6 /* Words from which a result may be in the middle of two doubles */
+#define MOST_WORDS RB_SIZE(96, 12)
+/*
+ * Let e be the error of a coordinate and a size, and D the largest size plus 4 e. Coordinates are from
+ * 0 to the size. The error of a difference is at most 2 e, that of twice an area 8 e D, and that of its
+ * product with the sum of three heights 3 D 8 e D + 2 D^2 3 e = 30 e D^2. The error of the other terms
+ * is at most 3 D 6 e D + 3 e 2 D^2 = 24 e D^2, and 18 e D^2.
+ */
+#define TERM_ERROR 32
+
+_Static_assert(3 * (MOST_WORDS + 3) + 4 <= RB_NUMBER_WORDS,
+			   "room for a product of three truncated coordinates");
+
+/* A sum of terms, whose coordinates w (cuboid_clip.c) are multiples of 2^(64 low) */
+typedef struct long_sum
+{
+	const rb_cuboid *b;
+	int low;
+	rb_number size[3];
+	rb_number sum;
+	uint64_t terms;
+} long_sum;
+
+/* Adds the product of two numbers and a factor to the sum. */
+static void
+add_long_term(long_sum *s, int factor, const rb_number *x, const rb_number *y)
+{
+	rb_number p, q;
+
+	rb_number_of(&q, factor);
+	rb_number_mul(&p, &q, x);
+	rb_number_mul(&q, &p, y);
+	rb_number_add(&s->sum, &s->sum, &q);
+	s->terms++;
+}
+
+/* Sets r to a / b, truncated. */
+static void
+divide_to_low(rb_number *r, const rb_number *a, const rb_number *b, int low)
+{
+	const int words = a->low + a->n - (b->low + b->n) + 1 - low;
+
+	r->sign = r->n = r->low = 0;
+	if (a->sign == 0 || words <= 0)
 		return;
-	*low = nextafter(x.x.high - error, 0);
-	*high = rb_min(nextafter(x.x.high + error, HUGE_VAL), most);
+	rb_number_div(r, a, b, words);
+	rb_number_truncate_at(r, low);
+}
+
+/* Computes w of a plane. */
+static void
+find_long_place(rb_number *r, const rb_cuboid *b, int plane)
+{
+	rb_number low;
+
+	rb_number_of(r, 0);
+	if (plane % 2 == 1)
+		return;
+	rb_cuboid_number_of_plane(r, b, plane + 1);
+	rb_cuboid_number_of_plane(&low, b, plane);
+	rb_number_sub(r, r, &low);
+}
+
+/* Computes w of a corner of a triangle. */
+static void
+find_long_corner(rb_number *r, const rb_cuboid *b, uint32_t triangle, int corner, int a)
+{
+	rb_number x;
+
+	rb_cuboid_number_of_plane(r, b, RB_CUBOID_PLANE(a, 1));
+	rb_cuboid_number_of_corner(&x, b->space, triangle, corner, a);
+	rb_number_sub(r, r, &x);
+}
+
+/* Computes coordinate w of a point where an edge meets a plane. */
+static void
+find_long_point_of_edge(rb_number *r, const long_sum *s, uint32_t triangle, int corner, int plane,
+						int a)
+{
+	rb_number from, off, along, top;
+
+	find_long_place(&from, s->b, plane);
+	find_long_corner(&off, s->b, triangle, corner, plane / 2);
+	rb_number_sub(&from, &from, &off);
+	/* Both edges are differences of coordinates, which have the opposite sign of those of w. */
+	rb_cuboid_number_of_edge(&along, s->b, triangle, corner, (corner + 1) % 3, a);
+	rb_number_mul(&top, &from, &along);
+	rb_cuboid_number_of_edge(&along, s->b, triangle, corner, (corner + 1) % 3, plane / 2);
+	divide_to_low(r, &top, &along, s->low);
+	find_long_corner(&off, s->b, triangle, corner, a);
+	rb_number_truncate_at(&off, s->low);
+	rb_number_add(r, r, &off);
+}
+
+/* Computes coordinate w of the point where the plane of the triangle meets two planes. */
+static void
+find_long_point_of_line(rb_number *r, const long_sum *s, uint32_t triangle, unsigned fixed, int a)
+{
+	rb_number sum, off, normal, product;
+
+	rb_number_of(&sum, 0);
+	for (int k = 0; k < 6; k++)
+		if (fixed >> k & 1)
+		{
+			find_long_place(&off, s->b, k);
+			find_long_corner(&product, s->b, triangle, 0, k / 2);
+			rb_number_sub(&off, &off, &product);
+			rb_cuboid_number_of_normal(&normal, s->b, triangle, k / 2);
+			rb_number_mul(&product, &off, &normal);
+			rb_number_add(&sum, &sum, &product);
+		}
+	rb_cuboid_number_of_normal(&normal, s->b, triangle, a);
+	divide_to_low(&product, &sum, &normal, s->low);
+	find_long_corner(r, s->b, triangle, 0, a);
+	rb_number_truncate_at(r, s->low);
+	rb_number_sub(r, r, &product);
+}
+
+/* Computes a corner of a polygon. */
+static void
+find_long_point(rb_number w[3], const long_sum *s, uint32_t triangle, const rb_cuboid_point *p)
+{
+	for (int a = 0; a < 3; a++)
+	{
+		int first = 0;
+
+		for (int k = 5; k >= 0; k--)
+			first = p->fixed >> k & 1 ? k : first;
+		if (p->on >> RB_CUBOID_PLANE(a, 1) & 1)
+			rb_number_of(&w[a], 0);
+		else if (p->on >> RB_CUBOID_PLANE(a, 0) & 1)
+			rb_number_copy(&w[a], &s->size[a]);
+		else if (p->kind == RB_CUBOID_EDGE)
+			find_long_point_of_edge(&w[a], s, triangle, p->of, first, a);
+		else if (p->kind == RB_CUBOID_LINE)
+			find_long_point_of_line(&w[a], s, triangle, p->fixed, a);
+		else
+		{
+			find_long_corner(&w[a], s->b, triangle, p->of, a);
+			rb_number_truncate_at(&w[a], s->low);
+		}
+	}
+}
+
+/* Adds the term of a triangle of a polygon. */
+static void
+add_long_area(long_sum *s, int outward, const rb_number o[3], const rb_number u[3],
+			  const rb_number v[3])
+{
+	rb_number d[4], area, height;
+
+	for (int k = 0; k < 4; k++)
+		rb_number_sub(&d[k], &(k < 2 ? u : v)[k % 2], &o[k % 2]);
+	rb_number_det2(&area, &d[0], &d[1], &d[2], &d[3]);
+	rb_number_add(&height, &o[2], &u[2]);
+	rb_number_add(&height, &height, &v[2]);
+	add_long_term(s, -outward, &area, &height);
+}
+
+/* Adds the terms of the segment from p to q, if it is in the low face across z. */
+static void
+add_long_segment(long_sum *s, int outward, const rb_cuboid_point *p, const rb_number u[3],
+				 const rb_cuboid_point *q, const rb_number v[3])
+{
+	const unsigned low_x = 1u << RB_CUBOID_PLANE(0, 0), low_y = 1u << RB_CUBOID_PLANE(1, 0),
+				   low_z = 1u << RB_CUBOID_PLANE(2, 0);
+	rb_number x, y, product;
+
+	if (!(p->on & q->on & low_z) || (p->on & q->on & low_y))
+		return;
+	rb_number_sub(&x, &u[0], &v[0]);
+	rb_number_add(&y, &u[1], &v[1]);
+	rb_number_mul(&product, &s->size[2], &x);
+	add_long_term(s, 3 * outward, &product, &y);
+	rb_number_mul(&product, &s->size[2], &s->size[1]);
+	if ((p->on & low_y) && !(p->on & low_x))
+		add_long_term(s, -6 * outward, &product, &u[0]);
+	if ((q->on & low_y) && !(q->on & low_x))
+		add_long_term(s, 6 * outward, &product, &v[0]);
+}
+
+/* Adds the terms of a polygon. */
+static void
+add_long_polygon(long_sum *s, const rb_cuboid_polygon *p)
+{
+	rb_number first[3], other[2][3];
+
+	find_long_point(first, s, p->triangle, &p->at[0]);
+	for (int i = 1; i < p->n; i++)
+	{
+		const rb_number *before = i == 1 ? first : other[(i - 1) % 2];
+
+		find_long_point(other[i % 2], s, p->triangle, &p->at[i]);
+		if (i > 1)
+			add_long_area(s, p->outward, first, before, other[i % 2]);
+		add_long_segment(s, p->outward, &p->at[i - 1], before, &p->at[i], other[i % 2]);
+	}
+	add_long_segment(s, p->outward, &p->at[p->n - 1], other[(p->n - 1) % 2], &p->at[0], first);
+}
+
+/* Bounds six times the volume inside by sums of coordinates that are truncated to `words` words. */
+static rb_status
+bound_sum(rb_context *ctx, const cuboid_comparison *c, int words, rb_number bound[2])
+{
+	long_sum s = {.b = c->b};
+	rb_number most, x, error;
+
+	most.sign = most.n = most.low = 0;
+	for (int a = 0; a < 3; a++)
+	{
+		find_long_place(&s.size[a], c->b, RB_CUBOID_PLANE(a, 0));
+		if (rb_number_compare(&s.size[a], &most) > 0)
+			rb_number_copy(&most, &s.size[a]);
+	}
+	s.low = most.low + most.n - words;
+	for (int a = 0; a < 3; a++)
+		rb_number_truncate_at(&s.size[a], s.low);
+	if (c->inside)
+	{
+		rb_number_of(&x, 6);
+		rb_number_mul(&s.sum, &c->whole, &x);
+	}
+	for (size_t i = 0; i < c->polygons->n; i++)
+	{
+		if (rb_stop_due(ctx, i, 16))
+			return RB_STOPPED;
+		add_long_polygon(&s, &c->polygons->at[i]);
+	}
+	/* Coordinates are two truncated numbers each. */
+	rb_number_of_parts(&error, 8, 64 * s.low);
+	rb_number_truncate(&most, 2);
+	rb_number_add(&most, &most, &error);
+	rb_number_of_parts(&x, 1, 64 * (most.low + most.n - 2) + 1);
+	rb_number_add(&most, &most, &x);
+	rb_number_of_parts(&error, 2 * TERM_ERROR * s.terms, 64 * s.low);
+	rb_number_mul(&x, &error, &most);
+	rb_number_mul(&error, &x, &most);
+	rb_number_sub(&bound[0], &s.sum, &error);
+	rb_number_add(&bound[1], &s.sum, &error);
+	return RB_OK;
+}
+
+/* Rounds a quotient of numbers; the denominator is positive. */
+static double
+round_to_double(const rb_number *top, const rb_number *below)
+{
+	rb_number q;
+
+	if (top->sign <= 0)
+		return 0;
+	rb_number_div(&q, top, below, LEAST_WORDS);
+	return rb_number_round(&q);
+}
+
+/*
+ * Decides a result if both ends of its range round to the same double, or if it is likely to be in the
+ * middle of two.
+ */
+static rb_status
+decide_cuboid_result(rb_context *ctx, const cuboid_comparison *c, int words, double low,
+					 double high, double *result, bool *decided)
+{
+	bool likely;
+
+	*result = low;
+	*decided = low == high;
+	if (*decided || words < TEST_WORDS)
+		return RB_OK;
+	if (nextafter(low, HUGE_VAL) == high)
+	{
+		RB_TRY(may_be_in_middle(ctx, c, low, high, &likely));
+		*decided = likely;
+		if (likely)
+			return rb_nearest_double(ctx, compare_cuboid_result, c, low, high, result);
+	}
+	*decided = words == MOST_WORDS;
+	if (!*decided)
+		return RB_OK;
+	/* The ends may have been rounded beyond the result. */
+	return rb_nearest_double(ctx, compare_cuboid_result, c, nextafter(rb_min(low, DBL_MAX), 0),
+							 nextafter(high, HUGE_VAL), result);
 }
 
 rb_status
 rb_cuboid_round_exactly(rb_context *ctx, const rb_cuboid *b, const rb_cuboid_polygons *polygons,
-						bool inside, const rb_cuboid_results *known, rb_cuboid_share *share)
+						bool inside, rb_cuboid_share *share)
 {
 	cuboid_comparison c = {.b = b, .polygons = polygons, .inside = inside};
-	double low, high;
+	double *const result[2] = {&share->volume, &share->fraction};
+	bool decided[2] = {false, false};
+	rb_number bound[2], below[2];
 
 	RB_TRY(open_cuboid_comparison(ctx, &c));
-	high = rb_number_round(&c.whole);
-	bound_result(known->volume, high > DBL_MAX ? high : nextafter(high, HUGE_VAL), &low, &high);
-	RB_TRY(rb_nearest_double(ctx, compare_cuboid_result, &c, low, high, &share->volume));
-	c.fraction = true;
-	bound_result(known->fraction, 1, &low, &high);
-	RB_TRY(rb_nearest_double(ctx, compare_cuboid_result, &c, low, high, &share->fraction));
+	rb_number_of(&below[0], 6);
+	rb_number_mul(&below[1], &below[0], &c.whole);
+	for (int words = LEAST_WORDS; !decided[0] || !decided[1]; words *= 2)
+	{
+		RB_TRY(bound_sum(ctx, &c, words, bound));
+		for (int k = 0; k < 2; k++)
+		{
+			c.fraction = k == 1;
+			if (!decided[k])
+				RB_TRY(decide_cuboid_result(ctx, &c, words, round_to_double(&bound[0], &below[k]),
+											round_to_double(&bound[1], &below[k]), result[k],
+											&decided[k]));
+		}
+	}
 	share->volume = rb_max(share->volume, 0x1p-1074);
 	share->fraction = rb_max(share->fraction, 0x1p-1074);
 	return RB_OK;

@@ -15,13 +15,10 @@ extern "C"
 /* Polygons of a cuboid and a solid */
 typedef RB_VEC(rb_cuboid_polygon) rb_cuboid_polygons;
 
-/*
- * Rounds the results of a cuboid of which only a part is inside by exact comparisons. `known` bounds
- * them.
- */
+/* Rounds the results of a cuboid of which only a part is inside. */
 extern rb_status rb_cuboid_round_exactly(rb_context *ctx, const rb_cuboid *b,
 										 const rb_cuboid_polygons *polygons, bool inside,
-										 const rb_cuboid_results *known, rb_cuboid_share *share);
+										 rb_cuboid_share *share);
 
 #ifdef __cplusplus
 }

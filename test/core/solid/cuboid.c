@@ -585,6 +585,52 @@ middles(void)
 	CHECK(middle > check_rounds(200), "%ld", middle);
 }
 
+/* Tests blocks of which only what is a few ulps thick is inside. */
+static void
+slivers(void)
+{
+	static const int faces[8][3] = {{0, 2, 4}, {2, 1, 4}, {1, 3, 4}, {3, 0, 4},
+									{2, 0, 5}, {1, 2, 5}, {3, 1, 5}, {0, 3, 5}};
+	static double outward[9 * 2 * SOLID_MOST];
+	static test_model m;
+	static solid s;
+	static answers t;
+	long thin = 0;
+
+	pthread_mutex_init(&t.lock, NULL);
+	for (long round = 0; round < check_rounds(20); round++)
+	{
+		const double top = 0.3 + 0x1p-54 * (1 + check_below(16));
+		const double corner[6][3] = {{4.3, 1.1, 0.3},  {-4.1, 0.7, 0.3}, {0.2, 4.3, 0.3},
+									 {0.4, -4.7, 0.3}, {0.1, 0.2, top},  {0.3, 0.1, -3.1}};
+
+		m = (test_model){.centered = false};
+		s.n = 0;
+		for (int i = 0; i < 8; i++)
+			solid_triangle(&s, corner[faces[i][0]], corner[faces[i][1]], corner[faces[i][2]]);
+		append_solid(&m, outward, &s, 0);
+		m.first = m.ntriangles;
+		for (; m.nblocks < 8; m.nblocks++)
+		{
+			double *b = m.block + 6 * m.nblocks;
+
+			for (int a = 0; a < 2; a++)
+			{
+				b[a] = -0.1 * (1 + check_below(20));
+				b[3 + a] = 0.1 * (1 + check_below(20));
+			}
+			b[2] = 0.3;
+			b[5] = 0.7;
+		}
+		if (!ask_valid_model(&m, &t))
+			continue;
+		compare_model(&m, outward, &t);
+		for (uint32_t i = 0; i < m.nblocks; i++)
+			thin += t.count[i][0] == 1 && t.share[i][0].volume < 1e-13;
+	}
+	CHECK(thin > 4 * check_rounds(20), "%ld", thin);
+}
+
 /* Tests a low corner that is an ulp below one solid and in another one, whose top is lower. */
 static void
 beside_a_higher_solid(void)
@@ -675,6 +721,7 @@ main(void)
 	CHECK_RUN(random_models);
 	CHECK_RUN(extreme_sizes);
 	CHECK_RUN(middles);
+	CHECK_RUN(slivers);
 	CHECK_RUN(beside_a_higher_solid);
 	CHECK_RUN(little_memory_and_stop);
 	CHECK(rb_memory_used(memory) == 0, "left behind");
