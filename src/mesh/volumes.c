@@ -7,6 +7,9 @@
  * segments, so there is one region on each of its sides, and the mesh faces on the patch show
  * which. Patches of the mesh and of the surface are matched by the segments around them.
  *
+ * A mesh can enclose the right volumes although a facet is covered twice or not wholly, for example
+ * if it has the same region on both sides. The areas of each patch are therefore compared, too.
+ *
  * Volumes are sums of determinants of three corners. For each region, those of the mesh are added
  * and those of the surface subtracted, in exact accumulators (expansion.h). The result is the
  * exact difference.
@@ -23,6 +26,7 @@
 #include "core/base/union_find.h"
 #include "core/base/sort.h"
 #include "core/exact/expansion.h"
+#include "core/exact/orient.h"
 #include "mesh/flatness.h"
 #include "mesh/hash_table.h"
 #include "mesh/tet.h"
@@ -61,6 +65,9 @@ typedef struct patch
 	double won;         /* approximate volume gained by the region below */
 	uint32_t far_point; /* the point farthest from it, or RB_NONE */
 	double far;
+	double
+		more; /* twice the area that its faces have more than its triangles, along an axis, scaled */
+	double most; /* largest value of this that rounding explains */
 } patch;
 
 typedef struct region
@@ -549,6 +556,129 @@ check_patch_points(comparing *c)
 	return RB_OK;
 }
 
+/* ---- areas ---- */
+
+/*
+ * Adds sign times twice the area of a triangle to the sum, seen along an axis. Areas are positive:
+ * a triangle that is folded back counts as well.
+ */
+static void
+add_area(const comparing *c, rb_accumulator *sum, double sign, const double *points,
+		 const uint32_t *v, int axis)
+{
+	const int x = (axis + 1) % 3, y = (axis + 2) % 3;
+	double p[3][2];
+
+	for (int i = 0; i < 3; i++)
+	{
+		double at[3];
+
+		scaled_point(c, points, v[i], at);
+		p[i][0] = at[x];
+		p[i][1] = at[y];
+	}
+	sign *= rb_orient2d(p[0], p[1], p[2]);
+	for (int i = 0; i < 3; i++)
+	{
+		const double *q = p[i], *r = p[(i + 1) % 3];
+
+		rb_accumulator_add(sum, sign * q[0], r[1]);
+		rb_accumulator_add(sum, -sign * q[1], r[0]);
+	}
+}
+
+/* Returns the sum of the lengths of the sides of a triangle, scaled. */
+static double
+scaled_perimeter(const comparing *c, const double *points, const uint32_t *v)
+{
+	double p[3][3];
+
+	for (int i = 0; i < 3; i++)
+		scaled_point(c, points, v[i], p[i]);
+	return sqrt(rb_length2(p[0], p[1])) + sqrt(rb_length2(p[1], p[2])) +
+		   sqrt(rb_length2(p[2], p[0]));
+}
+
+/* Returns true if all corners of a patch are exactly in one plane, and its faces have no others. */
+static bool
+is_patch_exact(const comparing *c, const rb_buckets *faces, const rb_buckets *triangles, uint32_t p)
+{
+	const rb_volumes_input *in = c->in;
+	double o[3][3], q[3];
+
+	get_patch_triangle_points(c, c->patches.at[p].first, o);
+	for (uint32_t i = faces->start[p]; i < faces->start[p + 1]; i++)
+		for (int k = 0; k < 3; k++)
+			if (in->kind[in->faces[faces->member[i]][k]] != RB_VERTEX_INPUT)
+				return false;
+	for (uint32_t i = triangles->start[p]; i < triangles->start[p + 1]; i++)
+		for (int k = 0; k < 3; k++)
+		{
+			scaled_point(c, in->surface_points, in->triangles[triangles->member[i]][k], q);
+			if (rb_orient3d(o[0], o[1], o[2], q) != 0)
+				return false;
+		}
+	return true;
+}
+
+/*
+ * Compares the area of the faces on a patch with that of its triangles, seen along the axis nearest
+ * to its normal. The areas are equal if the faces tile the patch. They may differ by what the
+ * rounding of added points and a bend of the patch explain, along all sides of the faces.
+ */
+static rb_status
+compare_patch_area(comparing *c, const rb_buckets *faces, const rb_buckets *triangles, uint32_t p)
+{
+	const rb_volumes_input *in = c->in;
+	patch *of = &c->patches.at[p];
+	rb_accumulator sum;
+	double sides = 0, thick;
+	int axis = 0;
+
+	memset(&sum, 0, sizeof sum);
+	for (int k = 1; k < 3; k++)
+		if (fabs(of->normal[k]) > fabs(of->normal[axis]))
+			axis = k;
+	for (uint32_t i = faces->start[p]; i < faces->start[p + 1]; i++)
+		add_area(c, &sum, 1, in->points, in->faces[faces->member[i]], axis);
+	for (uint32_t i = triangles->start[p]; i < triangles->start[p + 1]; i++)
+		add_area(c, &sum, -1, in->surface_points, in->triangles[triangles->member[i]], axis);
+	if (rb_accumulator_sign(&sum) == 0)
+		return RB_OK;
+	of->more = round_sum(&sum);
+	if (is_patch_exact(c, faces, triangles, p))
+		return RB_OK;
+	for (uint32_t i = faces->start[p]; i < faces->start[p + 1]; i++)
+		sides += scaled_perimeter(c, in->points, in->faces[faces->member[i]]);
+	thick = fmax(fmin(of->high - of->low, c->flat), tolerance_of_compared_facet(c, of->facet));
+	of->most = 2 * sides * (thick + 2 * c->rounds);
+	return RB_OK;
+}
+
+/* Compares the areas of all patches on which the mesh has faces. */
+static rb_status
+compare_areas(comparing *c)
+{
+	const uint32_t npatches = (uint32_t) c->patches.n;
+	rb_buckets faces = {0}, triangles = {0};
+	rb_status status = rb_buckets_build(c->ctx, &faces, c->in->nfaces, npatches, rb_bucket_in_array,
+										c->face_patch);
+
+	if (status == RB_OK)
+		status = rb_buckets_build(c->ctx, &triangles, c->in->ntriangles, npatches,
+								  rb_bucket_in_array, c->triangle_patch);
+	for (uint32_t p = 0; p < npatches && status == RB_OK; p++)
+	{
+		if (should_stop_comparing_volumes(c, p))
+			status = RB_STOPPED;
+		else if (faces.start[p] < faces.start[p + 1] && !c->unknown[c->patches.at[p].facet])
+			status = compare_patch_area(c, &faces, &triangles, p);
+	}
+	rb_buckets_free(c->ctx->memory, &faces);
+	rb_buckets_free(c->ctx->memory, &triangles);
+	return status;
+}
+
 /* ---- regions ---- */
 
 /* Returns the index of a region, given its id. */
@@ -914,7 +1044,29 @@ make_limits(comparing *c)
 
 /* ---- faults ---- */
 
-/* Reports points far from their facets, and regions whose volumes differ. */
+/* Reports a patch if its faces do not tile it. */
+static rb_status
+report_area(comparing *c, const patch *of, rb_volumes_report report, void *arg)
+{
+	const double unit = ldexp(1, -c->exponent);
+	rb_volumes_fault fault = {.kind = RB_VOLUMES_AREA,
+							  .point = RB_NONE,
+							  .facet = of->facet,
+							  .amount = of->more / 2 * unit * unit,
+							  .limit = of->most / 2 * unit * unit,
+							  .volume = of->area * unit * unit};
+
+	if (fabs(of->more) <= of->most)
+		return RB_OK;
+	memcpy(fault.at, c->in->surface_points + 3 * (size_t) c->in->triangles[of->first][0],
+		   sizeof fault.at);
+	return report(arg, &fault);
+}
+
+/*
+ * Reports points far from their facets, facets that their faces do not tile, and regions whose
+ * volumes differ.
+ */
 static rb_status
 report_faults(comparing *c, rb_volumes_report report, void *arg)
 {
@@ -923,7 +1075,7 @@ report_faults(comparing *c, rb_volumes_report report, void *arg)
 	for (uint32_t p = 0; p < c->patches.n; p++)
 	{
 		const patch *of = &c->patches.at[p];
-		rb_volumes_fault fault = {.far = true,
+		rb_volumes_fault fault = {.kind = RB_VOLUMES_FAR,
 								  .point = of->far_point,
 								  .facet = of->facet,
 								  .amount = of->far * unit,
@@ -934,11 +1086,14 @@ report_faults(comparing *c, rb_volumes_report report, void *arg)
 		memcpy(fault.at, c->in->points + 3 * (size_t) of->far_point, sizeof fault.at);
 		RB_TRY(report(arg, &fault));
 	}
+	for (uint32_t p = 0; p < c->patches.n; p++)
+		RB_TRY(report_area(c, &c->patches.at[p], report, arg));
 	for (uint32_t i = 0; i < c->nregions; i++)
 	{
 		const region *r = &c->regions[i];
 		const double off = round_sum(&r->sum);
-		rb_volumes_fault fault = {.region = c->region_id[i],
+		rb_volumes_fault fault = {.kind = RB_VOLUMES_REGION,
+								  .region = c->region_id[i],
 								  .point = RB_NONE,
 								  .amount = off / 6 * unit * unit * unit,
 								  .limit = r->limit / 6 * unit * unit * unit,
@@ -1004,6 +1159,7 @@ compare_volumes(comparing *c, rb_volumes_report report, void *arg)
 	RB_TRY(patches_of_surface(c));
 	RB_TRY(patches_of_mesh(c));
 	RB_TRY(check_patch_points(c));
+	RB_TRY(compare_areas(c));
 	RB_TRY(list_regions(c));
 	RB_TRY(add_mesh_volumes(c));
 	mark_unknown_regions(c);
@@ -1115,8 +1271,11 @@ static rb_status
 write_first_volume_fault(void *arg, const rb_volumes_fault *fault)
 {
 	rb_flaw *flaw = arg;
+	static const rb_flaw_kind kinds[] = {[RB_VOLUMES_FAR] = RB_FLAW_OFF_FACET,
+										 [RB_VOLUMES_AREA] = RB_FLAW_NOT_RECOVERED,
+										 [RB_VOLUMES_REGION] = RB_FLAW_VOLUME};
 
-	flaw->kind = fault->far ? RB_FLAW_OFF_FACET : RB_FLAW_VOLUME;
+	flaw->kind = kinds[fault->kind];
 	flaw->a = fault->facet;
 	flaw->b = fault->point;
 	flaw->region = fault->region;

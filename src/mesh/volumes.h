@@ -1,7 +1,7 @@
 /*
  * volumes.h
- *	  Compares the volumes that a mesh and its surface enclose, and checks that points on facets are
- *	  near them.
+ *	  Compares the volumes that a mesh and its surface enclose, and the areas of facets, and checks
+ *	  that points on facets are near them.
  *
  * A mesh can be a flawless tetrahedralization of a different solid if faces or points of a facet
  * are not where the facet's triangles are. The volume of each region is therefore compared with the
@@ -53,17 +53,25 @@ typedef struct rb_volumes_input
 	const uint32_t *piece_segment;
 } rb_volumes_input;
 
+typedef enum rb_volumes_kind
+{
+	RB_VOLUMES_FAR,   /* a point is off its facet */
+	RB_VOLUMES_AREA,  /* the faces on a facet do not cover it once */
+	RB_VOLUMES_REGION /* a region has the wrong volume */
+} rb_volumes_kind;
+
 typedef struct rb_volumes_fault
 {
-	bool far;       /* true if a point is off its facet; false if a region has the wrong volume */
+	rb_volumes_kind kind;
 	uint32_t point; /* point off its facet */
-	/* The point's facet; for a region, the facet at which most of the volume is lost or gained */
+	/* For a region, the facet at which most of the volume is lost or gained */
 	uint32_t facet;
 	int64_t region;
-	double amount; /* distance, or the mesh's volume minus the surface's */
+	/* distance; or the mesh's area, seen along an axis, or volume minus the surface's */
+	double amount;
 	double limit;  /* largest amount that rounding explains */
-	double volume; /* volume of the region by its surface */
-	double at[3];  /* coordinates of the point */
+	double volume; /* volume of the region, or area of the facet's triangles */
+	double at[3];  /* coordinates of the point, or of a corner of the facet */
 } rb_volumes_fault;
 
 typedef rb_status (*rb_volumes_report)(void *arg, const rb_volumes_fault *fault);
@@ -106,7 +114,7 @@ extern void rb_volumes_of_surface(const rb_volumes_surface *before, const rb_tet
 								  rb_volumes_input *in);
 
 /*
- * Calls `report` for each fault, points before regions. A return value other than RB_OK ends the
+ * Calls `report` for each fault, points before facets and facets before regions. A return value other than RB_OK ends the
  * comparison.
  */
 extern rb_status rb_volumes_compare(rb_context *ctx, const rb_volumes_input *in,

@@ -339,12 +339,17 @@ report_volume(void *arg, const rb_volumes_fault *fault)
 {
 	rb_checking *k = arg;
 
-	if (!fault->far)
+	if (fault->kind == RB_VOLUMES_AREA)
+		return k->facet_reported[fault->facet] & RB_REPORTED_AREA
+				   ? RB_OK
+				   : rb_check_fault(k, RB_FAULT_FACET_AREA, fault->facet, RB_NONE, RB_NONE,
+									fabs(fault->amount) / fault->volume);
+	if (fault->kind == RB_VOLUMES_REGION)
 		return rb_check_fault(k, RB_FAULT_VOLUME, find_tet_in_region(k, fault->region),
 							  fault->facet, RB_NONE,
 							  fault->volume != 0 ? fault->amount / fault->volume : fault->amount);
 	/* Points far beyond rounding were already reported one by one. */
-	if (k->facet_far[fault->facet])
+	if (k->facet_reported[fault->facet] & RB_REPORTED_FAR)
 		return RB_OK;
 	return rb_check_fault(k, RB_FAULT_FACET_FAR, fault->point, fault->facet, RB_NONE,
 						  fault->amount / k->diagonal);
@@ -594,9 +599,10 @@ static void
 free_checking(rb_checking *k)
 {
 	rb_memory *memory = k->ctx->memory;
-	void **blocks[] = {(void **) &k->point,     (void **) &k->sign,      (void **) &k->mate,
-					   (void **) &k->on_facet,  (void **) &k->face_ok,   (void **) &k->edge_ok,
-					   (void **) &k->facet_bad, (void **) &k->facet_far, (void **) &k->segment_bad};
+	void **blocks[] = {
+		(void **) &k->point,     (void **) &k->sign,           (void **) &k->mate,
+		(void **) &k->on_facet,  (void **) &k->face_ok,        (void **) &k->edge_ok,
+		(void **) &k->facet_bad, (void **) &k->facet_reported, (void **) &k->segment_bad};
 
 	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
 		rb_free(memory, blocks[i]);

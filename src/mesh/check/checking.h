@@ -111,6 +111,10 @@ rb_sort3(uint32_t v[3])
 #define RB_POINT_REPORTED 8u /* a fault of its kind or parent was reported */
 #define RB_POINT_HERE 16u    /* scratch bit of one test */
 
+/* Bits of a facet */
+#define RB_REPORTED_FAR 1u  /* points far from it */
+#define RB_REPORTED_AREA 2u /* a wrong area, or a face twice */
+
 /*
  * A test of whether an edge or a face lies inside the kept part; if so, its absence from the mesh
  * is a fault
@@ -159,12 +163,12 @@ typedef struct rb_checking
 	/* Faces and edges listed in the mesh */
 	uint8_t *face_ok; /* for each listed face, whether later tests can use it */
 	uint8_t *edge_ok;
-	rb_table claimed;    /* maps an edge to its index in in->edges */
-	rb_table segments;   /* maps two ends to the segment */
-	rb_buckets edges_of; /* edges of each segment */
-	rb_buckets faces_of; /* faces of each facet */
-	uint8_t *facet_bad;  /* for each facet, whether a part of it was excluded */
-	uint8_t *facet_far;  /* for each facet, whether points far from it were reported */
+	rb_table claimed;        /* maps an edge to its index in in->edges */
+	rb_table segments;       /* maps two ends to the segment */
+	rb_buckets edges_of;     /* edges of each segment */
+	rb_buckets faces_of;     /* faces of each facet */
+	uint8_t *facet_bad;      /* for each facet, whether a part of it was excluded */
+	uint8_t *facet_reported; /* for each facet, bits of the faults that were reported */
 	uint8_t *segment_bad;
 	RB_VEC(rb_deferred_test) wanted;
 	/* Scratch */

@@ -388,6 +388,8 @@ check_listed_faces(rb_checking *k)
 		if (!fresh)
 		{
 			k->face_ok[f] = 0;
+			if (k->in->face_facet[f] < k->nfacets)
+				k->facet_reported[k->in->face_facet[f]] |= RB_REPORTED_AREA;
 			RB_TRY(rb_check_fault(k, RB_FAULT_FACE_TWICE, *first, f, RB_NONE, 0));
 			continue;
 		}
@@ -666,7 +668,7 @@ check_corner_on_facet(facets *c, uint32_t face, uint32_t p)
 			h = fmax(c->high - thick - h, h - c->low - thick);
 			if (h > k->near)
 			{
-				k->facet_far[c->f] = 1;
+				k->facet_reported[c->f] |= RB_REPORTED_FAR;
 				RB_TRY(rb_check_fault(k, RB_FAULT_FACET_FAR, p, c->f, RB_NONE, h / k->diagonal));
 			}
 		}
@@ -860,7 +862,10 @@ check_faces_tile_facet(facets *c)
 							  (double) (euler - c->euler));
 	off = fabs(area - c->area);
 	if (off > 1e-9 * c->area + 0x1p-50 * (k->largest * k->scale) * (c->perimeter * k->scale))
+	{
+		k->facet_reported[c->f] |= RB_REPORTED_AREA;
 		return rb_check_fault(k, RB_FAULT_FACET_AREA, c->f, RB_NONE, RB_NONE, off / c->area);
+	}
 	return RB_OK;
 }
 
@@ -919,9 +924,9 @@ check_facets(rb_checking *k)
 	uint32_t t = 0;
 
 	RB_TRY(RB_ALLOCATE(k->ctx, k->facet_bad, (size_t) k->nfacets + 1));
-	RB_TRY(RB_ALLOCATE(k->ctx, k->facet_far, (size_t) k->nfacets + 1));
+	RB_TRY(RB_ALLOCATE(k->ctx, k->facet_reported, (size_t) k->nfacets + 1));
 	memset(k->facet_bad, 0, (size_t) k->nfacets + 1);
-	memset(k->facet_far, 0, (size_t) k->nfacets + 1);
+	memset(k->facet_reported, 0, (size_t) k->nfacets + 1);
 	RB_TRY(check_listed_faces(k));
 	RB_TRY(
 		rb_buckets_build(k->ctx, &k->faces_of, in->nfaces, k->nfacets, facet_of_checked_face, k));
