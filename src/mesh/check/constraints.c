@@ -419,7 +419,7 @@ typedef struct facets
 	int axis;
 	double normal[3]; /* unit normal of the facet */
 	double low, high; /* range of the triangles along the normal */
-	int turn;         /* sign of most triangles, seen along the axis */
+	int turn;         /* sign of the first triangle, seen along the axis */
 	double area;      /* twice the area seen along the axis, scaled */
 	double perimeter;
 	int64_t euler;
@@ -449,7 +449,7 @@ normal_of_checked_facet_triangle(const facets *f, const double *a, const double 
 		n[i] = u[(i + 1) % 3] * v[(i + 2) % 3] - u[(i + 2) % 3] * v[(i + 1) % 3];
 }
 
-/* Chooses the axis from the sum of normals, oriented to one side if faces may run either way. */
+/* Chooses the axis from the sum of normals, which the caller has oriented to one side. */
 static void
 choose_facet_axis(facets *c, const double sum[3])
 {
@@ -484,7 +484,7 @@ measure_checked_facet(facets *c)
 {
 	rb_checking *k = c->k;
 	const rb_plc *plc = k->in->plc;
-	double sum[3] = {0, 0, 0}, n[3];
+	double sum[3] = {0, 0, 0}, n[3], dot;
 	uint32_t points = 0, was;
 
 	RB_TRY(rb_table_reset(k->ctx, &k->local, 3 * (size_t) (c->to - c->from)));
@@ -496,9 +496,11 @@ measure_checked_facet(facets *c)
 		normal_of_checked_facet_triangle(c, get_point_of_checked_plc(c, v[0]),
 										 get_point_of_checked_plc(c, v[1]),
 										 get_point_of_checked_plc(c, v[2]), n);
+		/* Triangles may be oriented either way. */
+		dot = n[0] * sum[0] + n[1] * sum[1] + n[2] * sum[2];
 		for (int i = 0; i < 3; i++)
 		{
-			sum[i] += n[i];
+			sum[i] += dot < 0 ? -n[i] : n[i];
 			points += c->corner[v[i]] != c->f + 1;
 			c->corner[v[i]] = c->f + 1;
 			RB_TRY(rb_check_insert_pair(k->ctx, &k->local, v[i], v[(i + 1) % 3],

@@ -102,11 +102,28 @@ expect_moved(void (*model)(void), const char *name, double volume, int regions)
 	}
 }
 
+/* Builds a cube whose sides are two triangles each, one of which is oriented the other way. */
+static void
+cube_turned_partly(void)
+{
+	uint32_t v[8];
+
+	box_corners(v, 0, 0, 0, 1, 1, 1);
+	for (int i = 0; i < 6; i++)
+	{
+		const uint8_t *s = box_sides[i];
+
+		facet(v[s[0]], v[s[1]], v[s[2]]);
+		part(v[s[0]], v[s[3]], v[s[2]]);
+	}
+}
+
 static void
 cubes(void)
 {
 	expect_moved(cube, "cube", 1, 1);
 	expect_moved(cube_of_triangles, "cube of triangles", 1, 1);
+	expect_moved(cube_turned_partly, "cube turned partly", 1, 1);
 	expect_moved(nested, "nested", 1331, 5);
 	for (cells = 1; cells < 5; cells += 3)
 		for (shake = 0; shake < 1; shake += .11)
