@@ -29,6 +29,8 @@ typedef struct rb_repair
 	/* maps corners to the subface index; built at the first flip of a facet's edge */
 	rb_table subface_of;
 	bool known;
+	uint32_t viewed; /* facet above which the point `above` was placed last, or RB_NONE */
+	uint32_t above;
 	uint64_t flips;
 } rb_repair;
 
@@ -156,14 +158,49 @@ find_subface_to_flip(rb_recovery *r, rb_repair *q, uint32_t a, uint32_t b, uint3
 	return RB_OK;
 }
 
-/* Finds the subfaces abd and abe; *i is RB_NONE if they are not of one facet. */
-static rb_status
-soft_faces(rb_recovery *r, rb_repair *q, uint32_t a, uint32_t b, uint32_t d, uint32_t e,
-		   uint32_t *i, uint32_t *j)
+/*
+ * Returns true if d and e are on opposite sides of ab, and a and b on opposite sides of de, seen
+ * from the point above the facet.
+ */
+static bool
+is_convex_from_above(rb_recovery *r, const rb_repair *q, uint32_t a, uint32_t b, uint32_t d,
+					 uint32_t e)
 {
+	rb_mesh *m = &r->mesh;
+	const int side = rb_mesh_orient(m, a, b, d, q->above);
+
+	return side != 0 && rb_mesh_orient(m, b, a, e, q->above) == side &&
+		   rb_mesh_orient(m, a, e, d, q->above) == side &&
+		   rb_mesh_orient(m, b, d, e, q->above) == side;
+}
+
+/*
+ * Finds the subfaces abd and abe. *i is RB_NONE if they are not of one facet, or do not form a convex
+ * quadrilateral: with edge de, the faces of the facet would then overlap. Tetrahedra as flat as the
+ * facet may be positive even so, because rounding has bent it.
+ */
+static rb_status
+find_soft_faces(rb_recovery *r, rb_repair *q, uint32_t a, uint32_t b, uint32_t d, uint32_t e,
+				uint32_t *i, uint32_t *j)
+{
+	uint32_t facet;
+
 	RB_TRY(find_subface_to_flip(r, q, a, b, d, i));
 	RB_TRY(find_subface_to_flip(r, q, a, b, e, j));
-	if (*i != RB_NONE && (*j == RB_NONE || r->subfaces[*i].facet != r->subfaces[*j].facet))
+	if (*i == RB_NONE)
+		return RB_OK;
+	facet = r->subfaces[*i].facet;
+	if (*j == RB_NONE || r->subfaces[*j].facet != facet)
+	{
+		*i = RB_NONE;
+		return RB_OK;
+	}
+	if (facet != q->viewed)
+	{
+		RB_TRY(rb_recover_place_point_above(r, facet, &q->above));
+		q->viewed = facet;
+	}
+	if (!is_convex_from_above(r, q, a, b, d, e))
 		*i = RB_NONE;
 	return RB_OK;
 }
@@ -259,7 +296,7 @@ remove_edge(rb_recovery *r, rb_repair *q, uint32_t t, uint32_t a, uint32_t b, ui
 			return RB_OK;
 		if (soft)
 		{
-			status = soft_faces(r, q, a, b, d, e, &i, &j);
+			status = find_soft_faces(r, q, a, b, d, e, &i, &j);
 			if (status != RB_OK || i == RB_NONE)
 				return status;
 		}
@@ -301,7 +338,7 @@ remove_edge(rb_recovery *r, rb_repair *q, uint32_t t, uint32_t a, uint32_t b, ui
 			return RB_OK;
 		if (soft)
 		{
-			status = soft_faces(r, q, a, b, d, e, &i, &j);
+			status = find_soft_faces(r, q, a, b, d, e, &i, &j);
 			if (status != RB_OK || i == RB_NONE)
 				return status;
 		}
@@ -411,6 +448,7 @@ rb_recover_repair(rb_recovery *r, bool *again)
 	rb_status status = RB_OK;
 
 	memset(&q, 0, sizeof q);
+	q.viewed = RB_NONE;
 	*again = false;
 	if (!r->carved)
 		return RB_OK;

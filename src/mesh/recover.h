@@ -150,6 +150,12 @@ extern rb_status rb_recover_facets(rb_recovery *r, bool *again);
 /* Frees the list of facets that were complete from the start. */
 extern void rb_recover_free_complete(rb_recovery *r);
 
+/*
+ * Places a point above a facet, at a distance that is the size of the facet. *above is its index,
+ * valid until a point is added to the mesh or placed above another facet.
+ */
+extern rb_status rb_recover_place_point_above(rb_recovery *r, uint32_t facet, uint32_t *above);
+
 /* Adds a point at the midpoint of a soft edge of a facet; the next round inserts it. */
 extern rb_status rb_recover_split_soft_edge(rb_recovery *r, uint32_t a, uint32_t b, uint32_t facet);
 

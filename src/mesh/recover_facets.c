@@ -38,10 +38,10 @@ free_sheet(rb_memory *memory, rb_sheet *sheet)
 	rb_table_free(memory, &sheet->edges);
 }
 
-/* Places a point above the triangles from..to, at a distance that is their size. */
-static rb_status
-place_point_above_facet_sheet(rb_recovery *r, rb_sheet *sheet, uint32_t from, uint32_t to)
+rb_status
+rb_recover_place_point_above(rb_recovery *r, uint32_t facet, uint32_t *above)
 {
+	const uint32_t from = r->facet_start[facet], to = r->facet_start[facet + 1];
 	rb_mesh *m = &r->mesh;
 	double low[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, high[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
 	double normal[3] = {0, 0, 0}, size = 0, length, at[3];
@@ -79,7 +79,7 @@ place_point_above_facet_sheet(rb_recovery *r, rb_sheet *sheet, uint32_t from, ui
 	}
 	length = fmax(fabs(normal[0]), fmax(fabs(normal[1]), fabs(normal[2])));
 	if (!(length > 0))
-		return rb_recover_flaw(r, RB_FLAW_FACET_AREA, sheet->facet, RB_NONE,
+		return rb_recover_flaw(r, RB_FLAW_FACET_AREA, facet, RB_NONE,
 							   rb_mesh_point(m, r->plc->triangles[from][0]));
 	for (int k = 0; k < 3; k++)
 		normal[k] /= length;
@@ -94,7 +94,7 @@ place_point_above_facet_sheet(rb_recovery *r, rb_sheet *sheet, uint32_t from, ui
 	RB_TRY(rb_array_grow(r->ctx, (void **) &m->points, &m->points_cap, (size_t) m->npoints + 1,
 						 3 * sizeof(double)));
 	memcpy(m->points + 3 * (size_t) m->npoints, at, sizeof at);
-	sheet->above = m->npoints;
+	*above = m->npoints;
 	return RB_OK;
 }
 
@@ -365,7 +365,7 @@ build_sheet(rb_recovery *r, rb_sheet *sheet, uint32_t facet)
 	sheet->n = 0;
 	RB_TRY(rb_recover_list_subsegments(r));
 	RB_TRY(sheet_room(r, sheet, to - from));
-	RB_TRY(place_point_above_facet_sheet(r, sheet, from, to));
+	RB_TRY(rb_recover_place_point_above(r, facet, &sheet->above));
 	for (uint32_t t = from; t < to; t++)
 	{
 		const uint32_t *v = r->plc->triangles[t];
