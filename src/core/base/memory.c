@@ -482,7 +482,7 @@ set_memory_error(rb_error *error, rb_status status, uint64_t need, uint64_t limi
 
 /* Charges `bytes` to the budget and sets *used to the new total. */
 static rb_status
-charge_to_budget(rb_memory *memory, uint64_t bytes, uint64_t *used, rb_error *error)
+charge_budget(rb_memory *memory, uint64_t bytes, uint64_t *used, rb_error *error)
 {
 	uint64_t need;
 	bool fits;
@@ -503,7 +503,7 @@ charge_to_budget(rb_memory *memory, uint64_t bytes, uint64_t *used, rb_error *er
 
 /* Subtracts freed bytes from those used of the budget, and leaves the peak unchanged. */
 static void
-refund_to_budget(rb_memory *memory, uint64_t bytes)
+refund_budget(rb_memory *memory, uint64_t bytes)
 {
 	pthread_mutex_lock(&memory->lock);
 	rb_store(&memory->used, memory->used - bytes);
@@ -514,7 +514,7 @@ rb_status
 rb_memory_charge(rb_memory *memory, uint64_t bytes, rb_error *error)
 {
 	uint64_t used;
-	rb_status status = charge_to_budget(memory, bytes, &used, error);
+	rb_status status = charge_budget(memory, bytes, &used, error);
 
 	if (status == RB_OK)
 		trim_pool_to_limit(memory, used);
@@ -524,14 +524,14 @@ rb_memory_charge(rb_memory *memory, uint64_t bytes, rb_error *error)
 void
 rb_memory_refund(rb_memory *memory, uint64_t bytes)
 {
-	refund_to_budget(memory, bytes);
+	refund_budget(memory, bytes);
 }
 
 /* ---- blocks ---- */
 
 /* Maps a block of that size, or remaps the old one and grows it. */
 static void *
-map_block_once(rb_memory_block *old, size_t size)
+map_or_remap_block(rb_memory_block *old, size_t size)
 {
 	void *map;
 
@@ -546,12 +546,12 @@ map_block_once(rb_memory_block *old, size_t size)
 static rb_memory_block *
 map_memory_block(rb_memory_block *old, size_t size, bool huge)
 {
-	void *map = map_block_once(old, size);
+	void *map = map_or_remap_block(old, size);
 
 	if (map == NULL && errno == ENOMEM && rb_memory_idle() > 0)
 	{
 		rb_memory_trim(0);
-		map = map_block_once(old, size);
+		map = map_or_remap_block(old, size);
 	}
 	if (map == NULL)
 		return NULL;
@@ -651,7 +651,7 @@ rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error)
 	if (old_size >= size)
 		return RB_OK; /* a block shrinks only by rb_shrink */
 
-	RB_TRY(charge_to_budget(memory, size - old_size, &used, error));
+	RB_TRY(charge_budget(memory, size - old_size, &used, error));
 
 	if (old != NULL)
 	{
@@ -666,7 +666,7 @@ rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error)
 	pthread_mutex_unlock(&memory->lock);
 	if (fresh == NULL)
 	{
-		refund_to_budget(memory, size - old_size);
+		refund_budget(memory, size - old_size);
 		return set_memory_error(error, RB_OUT_OF_MEMORY, size, memory->limit);
 	}
 	/* The new block may be from the heap, and the old one may have become idle. */
@@ -687,7 +687,7 @@ rb_shrink(rb_memory *memory, void **block, size_t bytes)
 	more = b->size - size;
 	b->size = size;
 	release_memory_block(init_block_header((char *) b + size, more, b->huge));
-	refund_to_budget(memory, more);
+	refund_budget(memory, more);
 }
 
 rb_status
@@ -699,7 +699,7 @@ rb_memory_move(rb_memory *from, rb_memory *to, void *block, rb_error *error)
 	if (block == NULL)
 		return RB_OK;
 	b = (rb_memory_block *) block - 1;
-	RB_TRY(charge_to_budget(to, b->size, &used, error));
+	RB_TRY(charge_budget(to, b->size, &used, error));
 	pthread_mutex_lock(&from->lock);
 	unlink_block_from_ring(b);
 	rb_store(&from->used, from->used - b->size);

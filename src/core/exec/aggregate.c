@@ -31,7 +31,7 @@ count_aggregate_words(const rb_aggregate *a)
 
 /* Allocates the words of the aggregate and sets them to zero. */
 static rb_status
-make_aggregate_words(rb_aggregate *a)
+allocate_aggregate_words(rb_aggregate *a)
 {
 	const size_t n = count_aggregate_words(a);
 
@@ -79,7 +79,7 @@ rb_status
 rb_aggregate_begin(rb_aggregate *a)
 {
 	return a->job->answer == RB_PAIRS || a->job->answer == RB_COUNT ? RB_OK
-																	: make_aggregate_words(a);
+																	: allocate_aggregate_words(a);
 }
 
 /* ---- counts ---- */
@@ -154,7 +154,7 @@ grow_collected_pairs(rb_aggregate *a, uint64_t n)
  * large result is spent on first-touch page faults.
  */
 static rb_status
-collect_pairs_to_group(rb_aggregate *a, const rb_pair *rows, size_t n)
+collect_pairs_for_groups(rb_aggregate *a, const rb_pair *rows, size_t n)
 {
 	rb_status status = RB_OK;
 	rb_pair *to = NULL;
@@ -213,7 +213,7 @@ rb_aggregate_add(rb_aggregate *a, const rb_pair *rows, size_t n)
 	if (a->job->answer == RB_COUNTS)
 		add_pairs_to_counts(a, rows, n);
 	else if (a->job->answer == RB_GROUPS)
-		return collect_pairs_to_group(a, rows, n);
+		return collect_pairs_for_groups(a, rows, n);
 	return RB_OK;
 }
 
@@ -291,7 +291,7 @@ typedef struct rb_grouping
  * rows share ids, otherwise the row itself.
  */
 static inline uint32_t
-aggregate_group_of_row(const rb_job *job, uint32_t row)
+group_of_aggregated_row(const rb_job *job, uint32_t row)
 {
 	return job->number != NULL ? job->number[row] : row;
 }
@@ -315,10 +315,10 @@ clear_group_starts_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 static inline uint64_t
 length_of_group_run(const rb_job *job, const uint32_t *row, uint64_t n)
 {
-	const uint32_t group = aggregate_group_of_row(job, row[0]);
+	const uint32_t group = group_of_aggregated_row(job, row[0]);
 	uint64_t k = 1;
 
-	while (k < n && aggregate_group_of_row(job, row[2 * k]) == group)
+	while (k < n && group_of_aggregated_row(job, row[2 * k]) == group)
 		k++;
 	return k;
 }
@@ -330,7 +330,7 @@ count_members_of_side(rb_grouping *g, const uint32_t *row, uint64_t n)
 	for (uint64_t i = 0, run; i < n; i += run)
 	{
 		run = length_of_group_run(g->job, row + 2 * i, n - i);
-		rb_add(&g->start[(uint64_t) aggregate_group_of_row(g->job, row[2 * i]) + 2], run);
+		rb_add(&g->start[(uint64_t) group_of_aggregated_row(g->job, row[2 * i]) + 2], run);
 	}
 }
 
@@ -357,7 +357,7 @@ scatter_members_of_side(rb_grouping *g, const uint32_t *row, const uint32_t *par
 
 		run = length_of_group_run(g->job, row + 2 * i, n - i);
 		member = g->member +
-				 rb_add(&g->start[(uint64_t) aggregate_group_of_row(g->job, row[2 * i]) + 1], run);
+				 rb_add(&g->start[(uint64_t) group_of_aggregated_row(g->job, row[2 * i]) + 1], run);
 		for (uint64_t k = 0; k < run; k++)
 			member[k] = partner[2 * (i + k)];
 	}

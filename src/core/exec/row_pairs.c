@@ -203,7 +203,7 @@ typedef struct rb_lows
 
 /* Computes the lower corners of the boxes of the rows that begin in a range of parts. */
 static void
-find_row_lows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+compute_row_lower_corners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const rb_lows *l = arg;
 	const rb_set *set = l->set;
@@ -238,7 +238,7 @@ find_row_lows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * pair.
  */
 static rb_status
-make_lows_of_rows(rb_context *ctx, const rb_set *set, double **low)
+compute_row_lower_corners(rb_context *ctx, const rb_set *set, double **low)
 {
 	rb_lows l = {ctx, set, NULL};
 	rb_status status;
@@ -248,7 +248,7 @@ make_lows_of_rows(rb_context *ctx, const rb_set *set, double **low)
 	RB_TRY(rb_array(ctx, (void **) low, (size_t) set->nrows + 1, 3 * sizeof(double)));
 	l.low = *low;
 	status = rb_team_loop(ctx, rb_threads_for(ctx, set->nparts, GRAIN), set->nparts, GRAIN,
-						  find_row_lows_piece, &l);
+						  compute_row_lower_corners_piece, &l);
 	return status == RB_OK && rb_should_stop(ctx) ? RB_STOPPED : status;
 }
 
@@ -260,11 +260,11 @@ rb_in_tile_build(rb_context *ctx, const rb_job *job, rb_in_tile *in)
 
 	*in = (rb_in_tile){.tile = job->tile, .set = {job->red, self ? job->red : job->blue}};
 	in->tile.dims = rb_kind_dims(job->red->kind);
-	status = make_lows_of_rows(ctx, in->set[0], &in->low[0]);
+	status = compute_row_lower_corners(ctx, in->set[0], &in->low[0]);
 	if (self)
 		in->low[1] = in->low[0];
 	else if (status == RB_OK)
-		status = make_lows_of_rows(ctx, in->set[1], &in->low[1]);
+		status = compute_row_lower_corners(ctx, in->set[1], &in->low[1]);
 	return status;
 }
 

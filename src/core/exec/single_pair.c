@@ -96,7 +96,7 @@ are_part_boxes_apart(const two *t, const box *a, const box *b)
 
 /* Returns true if no other pair of parts can change the result. */
 static bool
-is_result_known(const two *t)
+is_pair_result_final(const two *t)
 {
 	switch (t->job->predicate)
 	{
@@ -209,11 +209,11 @@ test_each_part_with_each(two *t)
 
 	if (t->job->predicate == RB_NEAREST && !test_pair_of_least_gap(t))
 		return RB_STOPPED;
-	for (uint32_t i = 0; i < red->nparts && !is_result_known(t); i++)
+	for (uint32_t i = 0; i < red->nparts && !is_pair_result_final(t); i++)
 	{
 		const box a = box_of_row_part(red, i);
 
-		for (uint32_t k = 0; k < blue->nparts && !is_result_known(t); k++)
+		for (uint32_t k = 0; k < blue->nparts && !is_pair_result_final(t); k++)
 		{
 			const box b = box_of_row_part(blue, k);
 
@@ -249,7 +249,7 @@ scale_of_row_tree(const rb_set *set)
 
 /* Builds the box tree of all parts of a set. */
 static rb_status
-make_tree_of_row(rb_context *ctx, const rb_set *set, rb_tree **made)
+build_tree_of_row(rb_context *ctx, const rb_set *set, rb_tree **made)
 {
 	rb_tree *tree = NULL;
 	rb_thread *me;
@@ -286,7 +286,7 @@ walk_tree_for_parts(two *t, const rb_tree *tree, bool red)
 	const rb_set *other = red ? t->job->blue : t->job->red;
 	const double distance = t->job->distance;
 
-	for (uint32_t i = 0; i < other->nparts && !is_result_known(t); i++)
+	for (uint32_t i = 0; i < other->nparts && !is_pair_result_final(t); i++)
 	{
 		uint32_t part;
 		double lo[3], hi[3], square, nearest;
@@ -303,7 +303,7 @@ walk_tree_for_parts(two *t, const rb_tree *tree, bool red)
 				reach = t->any ? rb_tree_reach(nearest * tree->scale) : INFINITY;
 			else if (t->job->predicate == RB_WITHIN)
 				reach = rb_tree_reach(distance * tree->scale);
-			if (is_result_known(t) || !rb_walk_next(&w, reach, UINT32_MAX, &part, &square))
+			if (is_pair_result_final(t) || !rb_walk_next(&w, reach, UINT32_MAX, &part, &square))
 				break;
 			if (!(red ? test_pair_of_parts(t, part, i) : test_pair_of_parts(t, i, part)))
 				return RB_STOPPED;
@@ -328,7 +328,7 @@ add_pairs_to_result(void *user, const rb_pair *pairs, size_t n)
 		if (t->job->predicate == RB_CONTACT)
 			add_contact_to_result(t, rb_pair_payload(pairs[i]));
 	t->any |= n > 0;
-	known = is_result_known(t);
+	known = is_pair_result_final(t);
 	pthread_mutex_unlock(&t->lock);
 	return known || rb_should_stop(t->ctx) ? RB_STOPPED : RB_OK;
 }
@@ -361,7 +361,7 @@ join_parts_of_two_rows(two *t)
 	status = rb_backend_cpu.join(t->ctx, t->job, &sink);
 	pthread_mutex_destroy(&t->lock);
 	/* The result is complete, so the join was stopped on purpose. */
-	return status == RB_STOPPED && is_result_known(t) ? RB_OK : status;
+	return status == RB_STOPPED && is_pair_result_final(t) ? RB_OK : status;
 }
 
 /* ---- choice of the method ---- */
@@ -385,7 +385,7 @@ walk_cached_tree_of_row(two *t, const rb_set *set, rb_row_cache *known, bool red
 	rb_status status = RB_OK;
 
 	if (known->tree == NULL)
-		status = make_tree_of_row(t->ctx, set, &known->tree);
+		status = build_tree_of_row(t->ctx, set, &known->tree);
 	if (status != RB_OK)
 		return status;
 	known->tree->ctx = t->ctx;

@@ -161,7 +161,7 @@ is_oldest_slot_ready(const rb_stream *s)
 
 /* Adds n pairs to those written to a slot, and wakes the reader if a block is ready. */
 static void
-note_pairs_written_to_slot(rb_stream *s, slot *to, size_t n)
+count_pairs_written_to_slot(rb_stream *s, slot *to, size_t n)
 {
 	pthread_mutex_lock(&s->lock);
 	to->written += n;
@@ -251,7 +251,7 @@ push_row_pairs_to_ring(rb_stream *s, const rb_pair *rows, const uint64_t *payloa
 			memcpy(to->payload + at * s->words, payload, taken * s->words * sizeof *payload);
 			payload += taken * s->words;
 		}
-		note_pairs_written_to_slot(s, to, taken);
+		count_pairs_written_to_slot(s, to, taken);
 		rows += taken;
 		n -= taken;
 	}
@@ -281,8 +281,8 @@ emit_row_pairs(rb_stream *s, const rb_pair *rows, const uint64_t *payload, size_
  * reader does not wait while it grows.
  */
 static rb_status
-make_row_pairs(rb_stream *s, const rb_pair *parts, const uint64_t *payload, size_t n, rb_pair *rows,
-			   uint64_t *row_payload, size_t *kept)
+convert_to_row_pairs(rb_stream *s, const rb_pair *parts, const uint64_t *payload, size_t n,
+					 rb_pair *rows, uint64_t *row_payload, size_t *kept)
 {
 	rb_status status;
 
@@ -373,7 +373,7 @@ receive_part_pairs_with_payload(void *user, const rb_pair *pairs, size_t n)
 			RB_TRY(compute_pair_distances(s, parts, good, payload));
 		if (s->unique.needed)
 		{
-			RB_TRY(make_row_pairs(s, parts, payload, good, rows, row_payload, &kept));
+			RB_TRY(convert_to_row_pairs(s, parts, payload, good, rows, row_payload, &kept));
 			RB_TRY(emit_row_pairs(s, rows, row_payload, kept));
 		}
 		else
@@ -420,7 +420,7 @@ receive_pairs_of_parts(void *user, const rb_pair *pairs, size_t n)
 		size_t taken = n < UNIQUE_PAIRS ? n : UNIQUE_PAIRS;
 		size_t kept = 0;
 
-		RB_TRY(make_row_pairs(s, pairs, NULL, taken, rows, NULL, &kept));
+		RB_TRY(convert_to_row_pairs(s, pairs, NULL, taken, rows, NULL, &kept));
 		RB_TRY(emit_row_pairs(s, rows, NULL, kept));
 		pairs += taken;
 		n -= taken;
@@ -638,7 +638,7 @@ run_producer_thread(void *arg)
 
 /* Allocates the ring of slots for ids and payloads. */
 static rb_status
-make_slots_of_stream(rb_stream *s)
+allocate_stream_slots(rb_stream *s)
 {
 	const size_t column = FRONT + SLOT_PAIRS;
 	size_t columns;
@@ -687,7 +687,7 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 	rb_unique_init(&s->unique, ctx, &s->job);
 	status = rb_aggregate_init(&s->aggregate, ctx, &s->job);
 	if (status == RB_OK)
-		status = make_slots_of_stream(s);
+		status = allocate_stream_slots(s);
 	if (status != RB_OK)
 	{
 		rb_aggregate_free(&s->aggregate);

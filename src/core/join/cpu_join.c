@@ -175,7 +175,7 @@ rb_occupancy_build(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *ma
 
 /* Returns true if both lists are one, each of whose pairs counts once. */
 static inline bool
-are_lists_same(const rb_cpu *c, rb_list red, rb_list blue)
+are_lists_equal(const rb_cpu *c, rb_list red, rb_list blue)
 {
 	return c->self && red.entry == blue.entry;
 }
@@ -245,7 +245,7 @@ static void
 join_blocks_of_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
 					 const double hi[3])
 {
-	rb_blocks_join b = {c, {red, blue}, are_lists_same(c, red, blue), lo, hi};
+	rb_blocks_join b = {c, {red, blue}, are_lists_equal(c, red, blue), lo, hi};
 
 	rb_loop(me, count_blocks_of_list(red) * count_blocks_of_list(blue), 1,
 			join_blocks_of_lists_piece, &b);
@@ -259,7 +259,7 @@ static void
 join_halves_of_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
 					 const double hi[3], int depth)
 {
-	const bool same = are_lists_same(c, red, blue);
+	const bool same = are_lists_equal(c, red, blue);
 	rb_list half[2][2];
 
 	if (depth >= DEPTH || (red.n <= RB_TILE && blue.n <= RB_TILE))
@@ -296,7 +296,7 @@ typedef struct rb_cells_join
  * deeper grids are among them.
  */
 static void
-add_to_join_progress(const rb_cells_join *j, uint64_t entries)
+advance_join_progress(const rb_cells_join *j, uint64_t entries)
 {
 	if (j->depth == 0)
 		rb_add(&j->c->ctx->done, entries);
@@ -326,9 +326,9 @@ join_leaf_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		if (r.n == 0 || b.n == 0 || r.n > RB_TILE || b.n > RB_TILE)
 			continue;
 		rb_cell_box(j->lo, j->hi, j->g, cell, lo, hi);
-		join_leaf_cell(me, j->c, r, b, are_lists_same(j->c, r, b), lo, hi);
+		join_leaf_cell(me, j->c, r, b, are_lists_equal(j->c, r, b), lo, hi);
 	}
-	add_to_join_progress(j, count_cell_entries(j->g, from, to) - crowded);
+	advance_join_progress(j, count_cell_entries(j->g, from, to) - crowded);
 }
 
 /* Builds a grid for a cell that is too crowded for a leaf, and joins its contents. */
@@ -342,7 +342,7 @@ join_crowded_cell(rb_thread *me, void *arg, uint64_t cell, uint64_t end)
 	(void) end;
 	rb_cell_box(j->lo, j->hi, j->g, cell, lo, hi);
 	join_lists_in_cell(me, j->c, r, b, lo, hi, j->depth + 1, (double) r.n * b.n > j->crowd);
-	add_to_join_progress(j, r.n + b.n);
+	advance_join_progress(j, r.n + b.n);
 }
 
 /* Joins the lists of all cells; cells too crowded for a leaf get a grid of their own. */
@@ -397,7 +397,7 @@ join_lists_in_cell(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const do
 		return;
 	if (red.n <= RB_TILE && blue.n <= RB_TILE && !fixed)
 	{
-		join_leaf_cell(me, c, red, blue, are_lists_same(c, red, blue), lo, hi);
+		join_leaf_cell(me, c, red, blue, are_lists_equal(c, red, blue), lo, hi);
 		return;
 	}
 
@@ -411,7 +411,7 @@ join_lists_in_cell(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const do
 		rb_list_bounds(me, c, c->red, red, rlo, rhi);
 	memcpy(blo, rlo, sizeof(blo));
 	memcpy(bhi, rhi, sizeof(bhi));
-	if (depth > 0 && !are_lists_same(c, red, blue))
+	if (depth > 0 && !are_lists_equal(c, red, blue))
 		rb_list_bounds(me, c, c->blue, blue, blo, bhi);
 	if (!rb_cpu_going(c))
 		return;

@@ -192,7 +192,7 @@ accumulate_scale_bins(double *count)
 
 /* Returns the first bin up to which there are n pairs, or BINS if there is none. */
 static int
-first_scale_bin_with(const double *count, double n)
+find_scale_bin_of_count(const double *count, double n)
 {
 	int k = 0;
 
@@ -206,7 +206,8 @@ first_scale_bin_with(const double *count, double n)
  * as a pair with itself.
  */
 static inline bool
-is_estimated_row_itself(const rb_estimation *e, const rb_row_box *red, const rb_row_box *blue)
+is_sampled_row_paired_with_itself(const rb_estimation *e, const rb_row_box *red,
+								  const rb_row_box *blue)
 {
 	return e->what->self && red->id == blue->id;
 }
@@ -283,7 +284,7 @@ compare_few_sample_rows(rb_estimation *e, rb_sweep_plan *l)
 			const rb_row_box *b = &blue->row[bj];
 			double s = 0;
 
-			if (is_estimated_row_itself(e, r, b))
+			if (is_sampled_row_paired_with_itself(e, r, b))
 				continue;
 			for (int a = 0; a < e->dims; a++)
 			{
@@ -297,7 +298,7 @@ compare_few_sample_rows(rb_estimation *e, rb_sweep_plan *l)
 	}
 	accumulate_scale_bins(e->count);
 	want = WANTED * pairs / all;
-	k = first_scale_bin_with(e->count, want > MIN_FIRST_PAIRS ? want : MIN_FIRST_PAIRS);
+	k = find_scale_bin_of_count(e->count, want > MIN_FIRST_PAIRS ? want : MIN_FIRST_PAIRS);
 	k = k < BINS ? k : BINS - 1;
 	l->bin = k;
 	l->scale = end_of_scale_bin(k);
@@ -423,7 +424,7 @@ count_near_pair(rb_estimation *e, uint32_t red, uint32_t blue, double scale)
 	const rb_row_box *r = &e->side[0].row[red], *b = &e->side[1].row[blue];
 	double s = 0;
 
-	if (is_estimated_row_itself(e, r, b))
+	if (is_sampled_row_paired_with_itself(e, r, b))
 		return;
 	for (int a = 0; a < e->dims; a++)
 	{
@@ -527,8 +528,8 @@ sweep_sample_rows(rb_estimation *e, const rb_sweep_plan *l)
 static double
 estimate_touching_pairs(const rb_estimation *e, int last)
 {
-	int from = first_scale_bin_with(e->count, ENOUGH);
-	int to = first_scale_bin_with(e->count, ENOUGH * FIT);
+	int from = find_scale_bin_of_count(e->count, ENOUGH);
+	int to = find_scale_bin_of_count(e->count, ENOUGH * FIT);
 	double alpha;
 
 	if (from == 0 || from >= last || e->count[last] < ENOUGH + MIN_FIRST_PAIRS)
@@ -601,7 +602,7 @@ do_sample_rows_meet(const rb_estimation *e, rb_exact_env *env, rb_pair pair, uin
  * usual value has more weight: one fifth, measured for real meshes and lines in general position.
  */
 static double
-fraction_that_meets(const rb_estimation *e, bool all)
+estimate_fraction_that_meets(const rb_estimation *e, bool all)
 {
 	const rb_set *red = e->side[0].set, *blue = e->side[1].set;
 	uint32_t n = e->touching < MAX_TESTED_PAIRS ? e->touching : MAX_TESTED_PAIRS;
@@ -646,8 +647,8 @@ estimate_pairs_of_samples(rb_estimation *e, double *pairs)
 	/* If all rows were examined, nothing is extrapolated. */
 	all = e->what->rows[0] * e->what->rows[1] <= e->pairs;
 	touching = all ? e->count[0] : estimate_touching_pairs(e, l.bin);
-	*pairs =
-		touching * fraction_that_meets(e, all) * (e->what->rows[0] * e->what->rows[1] / e->pairs);
+	*pairs = touching * estimate_fraction_that_meets(e, all) *
+			 (e->what->rows[0] * e->what->rows[1] / e->pairs);
 	/* If not all rows were examined, rounding or chance may give too large a number. */
 	*pairs = fmin(*pairs, e->what->rows[0] * e->what->rows[1]);
 	if (e->what->self)

@@ -259,7 +259,7 @@ weight_of_sample_pair(const rb_sample_join *l)
  * paired with themselves.
  */
 static rb_status
-settle_pairs_of_equal_boxes(rb_sample_join *l)
+append_pairs_of_equal_boxes(rb_sample_join *l)
 {
 	const bool drop = are_equal_boxes_same_rows(l);
 	const uint64_t n = drop ? 0 : l->equal;
@@ -292,7 +292,7 @@ find_factor_of_growth(rb_sample_join *l, double *more)
 	l->growth = fmax(growth / STEP, 1);
 	status = join_samples_for_tile_planning(l);
 	if (status == RB_OK)
-		status = settle_pairs_of_equal_boxes(l);
+		status = append_pairs_of_equal_boxes(l);
 	if (l->found > 0)
 		exponent = log(found / (double) l->found) / log(growth / l->growth);
 	*more = pow(growth, fmin(fmax(exponent, 0), l->dims));
@@ -351,7 +351,7 @@ find_sample_pairs(rb_sample_join *l, double wanted)
 	{
 		status = join_samples_for_tile_planning(l);
 		if (status == RB_OK && !l->overflow)
-			status = settle_pairs_of_equal_boxes(l);
+			status = append_pairs_of_equal_boxes(l);
 		if (status != RB_OK)
 			return status;
 		had_too_many |= l->overflow;
@@ -449,7 +449,7 @@ typedef struct rb_kd_cut
 
 /* Returns a number with few binary digits that is greater than `above` and at most `upto`. */
 static double
-number_of_few_digits(double above, double upto)
+find_short_number_between(double above, double upto)
 {
 	const double half = 0.5 * upto - 0.5 * above;
 	int exponent;
@@ -642,7 +642,7 @@ try_kd_cut(const rb_kd *k, const rb_kd_node *node, uint32_t n, double cost, rb_k
 			before = fmax(before, k->event[i].at);
 		}
 	/* The halves are the same for any position between the two. */
-	cut.at = number_of_few_digits(before, cut.at);
+	cut.at = find_short_number_between(before, cut.at);
 	cut.worst = fmax(halves.low / low_tiles, halves.high / high_tiles);
 	cut.through = fmax(halves.low + halves.high - cost, 0);
 	if (best->axis >= 0 && cut.axis != best->axis && cut.worst < best->worst * ALIKE &&

@@ -290,7 +290,7 @@ prepare_faces_of_tile(rb_tile *tile, const rb_leaf *w, const rb_set *o)
  * is needed. In a self join, both objects of a pair may be needed.
  */
 static void
-init_known_of_tile(const rb_leaf *w, rb_tile *tile, const rb_set *o, rb_result_side of)
+init_finished_objects_of_tile(const rb_leaf *w, rb_tile *tile, const rb_set *o, rb_result_side of)
 {
 	const bool asked = w->job->blue == NULL || w->job->of == of;
 
@@ -394,7 +394,7 @@ sample_leaf_tile(const rb_tile *tile, rb_sample *sample)
  * not by the grid of directions.
  */
 static inline bool
-is_leaf_pair_wanted(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
+is_leaf_pair_counted(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
 {
 	const uint32_t r = pair >> 16, b = pair & 0xffff;
 
@@ -571,7 +571,7 @@ decide_leaf_candidates(rb_leaf *w, rb_tile *red, rb_tile *blue)
 		for (uint32_t i = 0; i < n; i++)
 		{
 			w->pair[k] = w->pair[i];
-			k += is_leaf_pair_wanted(w, red, blue, w->pair[i]) &&
+			k += is_leaf_pair_counted(w, red, blue, w->pair[i]) &&
 				 !is_leaf_pair_known(w, red, blue, w->pair[i]);
 		}
 		n = k;
@@ -662,7 +662,7 @@ bucket_of_coordinate(const rb_sweep *sweep, double x)
 
 /* Copies an entry of the tile into row j. */
 static void
-set_row_of_tile(rb_box_rows *rows, uint32_t j, const rb_tile *tile, uint32_t entry)
+copy_tile_entry_to_row(rb_box_rows *rows, uint32_t j, const rb_tile *tile, uint32_t entry)
 {
 	uint32_t local = entry & RB_INDEX_MASK;
 
@@ -750,9 +750,9 @@ sort_parts_of_fine_cell(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile,
 	{
 		uint32_t local = entry[j] & RB_INDEX_MASK;
 
-		set_row_of_tile(rows,
-						--sweep->start[bucket_of_coordinate(sweep, tile->lo[local][sweep->axis])],
-						tile, entry[j]);
+		copy_tile_entry_to_row(
+			rows, --sweep->start[bucket_of_coordinate(sweep, tile->lo[local][sweep->axis])], tile,
+			entry[j]);
 	}
 	for (uint32_t b = 0, from = 0; b < BUCKETS; b++)
 	{
@@ -775,7 +775,7 @@ join_cell_of_fine_grid(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr
 		sort_parts_of_fine_cell(sweep, rows, blue, be, nb);
 	else
 		for (uint32_t j = 0; j < nb; j++)
-			set_row_of_tile(rows, j, blue, be[j]);
+			copy_tile_entry_to_row(rows, j, blue, be[j]);
 	for (uint32_t j = nb; j % 8 != 0; j++)
 		rows->lo[0][j] = HUGE_VAL; /* a box that overlaps nothing */
 
@@ -959,9 +959,9 @@ join_lists_in_leaf(rb_leaf *w, rb_list red, rb_list blue, bool same, const doubl
 
 	if (w->sink->marks != NULL)
 	{
-		init_known_of_tile(w, rt, w->job->red, RB_OF_RED);
+		init_finished_objects_of_tile(w, rt, w->job->red, RB_OF_RED);
 		if (!same)
-			init_known_of_tile(w, bt, rb_job_blue(w->job), RB_OF_BLUE);
+			init_finished_objects_of_tile(w, bt, rb_job_blue(w->job), RB_OF_BLUE);
 	}
 
 	/* The grid covers the region common to both lists within the cell. */

@@ -429,7 +429,7 @@ rb_builder_reserve(rb_builder *b, size_t more, rb_error *error)
 
 /* Makes each part from `faced` to `end` a face of its own. */
 static rb_status
-make_faces_up_to(rb_builder *b, uint32_t end, uint32_t need, rb_error *error)
+append_faces_of_single_parts(rb_builder *b, uint32_t end, uint32_t need, rb_error *error)
 {
 	if (need > b->face_of_cap)
 	{
@@ -446,7 +446,7 @@ rb_builder_one_face(rb_builder *b, uint32_t from, rb_error *error)
 {
 	if (b->faced > from)
 		b->faced = from;
-	RB_TRY(make_faces_up_to(b, from, b->nparts, error));
+	RB_TRY(append_faces_of_single_parts(b, from, b->nparts, error));
 	for (; b->faced < b->nparts; b->faced++)
 		b->face_of[b->faced] = from;
 	return RB_OK;
@@ -646,7 +646,7 @@ rb_builder_finish(rb_builder *b, const rb_set **set, rb_error *error)
 		b->faced = b->row_start;
 	if (b->faced > 0)
 	{
-		RB_TRY(make_faces_up_to(b, b->row_start, b->row_start, error));
+		RB_TRY(append_faces_of_single_parts(b, b->row_start, b->row_start, error));
 		s.face_of = b->face_of;
 	}
 	if (counted)

@@ -39,7 +39,7 @@ typedef struct cut_search
  * binary search.
  */
 static bool
-does_cut_begin_by(size_t cut, const void *arg)
+does_cut_begin_at_or_before(size_t cut, const void *arg)
 {
 	const cut_search *s = arg;
 
@@ -52,7 +52,7 @@ find_cut_of_row_or_part(const rb_view *view, uint64_t at, bool rows)
 {
 	const cut_search search = {view->cuts, at, rows};
 
-	return (uint32_t) rb_lower_bound(1, view->ncuts, does_cut_begin_by, &search) - 1;
+	return (uint32_t) rb_lower_bound(1, view->ncuts, does_cut_begin_at_or_before, &search) - 1;
 }
 
 /* Returns the set from which a cut comes: the new rows or the cached set. */
@@ -67,7 +67,7 @@ source_set_of_cut(const rb_view *view, const rb_cut *cut)
  * no array of ids then.
  */
 static bool
-do_cut_ids_count_up(const rb_view *view, int64_t first)
+are_cut_ids_consecutive(const rb_view *view, int64_t first)
 {
 	uint64_t wrong = 0;
 
@@ -189,7 +189,7 @@ rb_view_make(rb_memory *memory, const rb_view *view, uint64_t skipped, const rb_
 		s.row_of = row_of;
 		s.view = own;
 		s.first_id = first_id_of_cut(view);
-		s.composed_ids = do_cut_ids_count_up(view, s.first_id);
+		s.composed_ids = are_cut_ids_consecutive(view, s.first_id);
 		status = rb_set_own(memory, &s, set, error);
 		if (status != RB_OK)
 			rb_memory_refund(memory, rb_coords_bytes(&s));
@@ -267,8 +267,8 @@ copy_cut_ids_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Allocates an array of n elements and fills it with all threads. */
 static rb_status
-make_delta_array(rb_context *ctx, rb_memory *memory, void **array, uint64_t n, size_t element,
-				 rb_work work, composition *c)
+materialize_delta_array(rb_context *ctx, rb_memory *memory, void **array, uint64_t n,
+						size_t element, rb_work work, composition *c)
 {
 	rb_error error;
 	rb_status status = rb_resize(memory, array, n * element, &error);
@@ -295,9 +295,9 @@ materialize_delta_coords(rb_context *ctx, const rb_set *set)
 	if (set->coords != NULL)
 		return RB_OK;
 	rb_view_uncount(rb_set_memory(set), set);
-	RB_TRY(make_delta_array(ctx, rb_set_memory(set), &coords, set->nparts,
-							(size_t) rb_kind_width(set->kind) * sizeof(double),
-							copy_cut_coords_piece, &c));
+	RB_TRY(materialize_delta_array(ctx, rb_set_memory(set), &coords, set->nparts,
+								   (size_t) rb_kind_width(set->kind) * sizeof(double),
+								   copy_cut_coords_piece, &c));
 	rb_set_writable(set)->coords = coords;
 	return RB_OK;
 }
@@ -330,8 +330,8 @@ rb_set_materialize_ids(rb_context *ctx, const rb_set *set)
 
 	if (set->view == NULL || set->composed_ids)
 		return RB_OK;
-	RB_TRY(make_delta_array(ctx, rb_set_memory(set), &ids, set->nrows, sizeof(int64_t),
-							copy_cut_ids_piece, &c));
+	RB_TRY(materialize_delta_array(ctx, rb_set_memory(set), &ids, set->nrows, sizeof(int64_t),
+								   copy_cut_ids_piece, &c));
 	rb_set_writable(set)->ids = ids;
 	rb_set_writable(set)->composed_ids = true;
 	return RB_OK;

@@ -69,7 +69,7 @@ interval_offset_of_corner(const rb_polygon_face *f, uint32_t corner, rb_interval
 
 /* Returns the interval of the larger of two numbers. */
 static rb_interval
-interval_of_larger(rb_interval a, rb_interval b)
+interval_of_maximum(rb_interval a, rb_interval b)
 {
 	return (rb_interval){fmax(a.lo, b.lo), fmax(a.hi, b.hi)};
 }
@@ -99,7 +99,7 @@ interval_flatness_tolerance(const rb_polygon_face *f)
 		double low, high;
 
 		find_face_range(f, k, &low, &high);
-		longest = interval_of_larger(longest, rb_interval_difference(high, low));
+		longest = interval_of_maximum(longest, rb_interval_difference(high, low));
 	}
 	return rb_interval_mul(longest, rb_interval_of(f->b->face_share));
 }

@@ -109,7 +109,7 @@ is_first_row_of_id(rb_cursor *rows, uint32 row)
  * aggregate of pairs of parts.
  */
 static rb_set
-make_set_of_part_rows(const rb_set *set)
+build_set_of_part_rows(const rb_set *set)
 {
 	return (rb_set){.kind = set->kind,
 					.nparts = set->nparts,
@@ -128,8 +128,8 @@ rb_aggregate_sides(rb_cursor *rows)
 	rows->other = rows->run->side[last - mine].set;
 	if (!rows->of_parts)
 		return;
-	rows->part[0] = make_set_of_part_rows(rows->side);
-	rows->part[1] = make_set_of_part_rows(rows->other);
+	rows->part[0] = build_set_of_part_rows(rows->side);
+	rows->part[1] = build_set_of_part_rows(rows->other);
 	rows->side = &rows->part[0];
 	rows->other = &rows->part[1];
 }
@@ -163,7 +163,7 @@ rb_aggregate_run_to_end(rb_cursor *rows, const rb_job *job)
 
 /* Returns the count of a row, or 1 if it is a matched row. */
 static uint64
-result_of_row(const rb_cursor *rows, uint32 row)
+aggregate_result_of_row(const rb_cursor *rows, uint32 row)
 {
 	return rows->result == RB_RESULT_COUNTS ? rows->word[row]
 											: rows->word[row / 32] >> row % 32 & 1;
@@ -179,7 +179,7 @@ sum_results_of_shared_ids(rb_cursor *rows)
 	{
 		if (i % 65536 == 0)
 			CHECK_FOR_INTERRUPTS();
-		rows->sum[rows->number[i]] += result_of_row(rows, i);
+		rows->sum[rows->number[i]] += aggregate_result_of_row(rows, i);
 	}
 }
 
@@ -207,7 +207,7 @@ write_results_of_rows(rb_cursor *rows, uint32 from, uint32 to)
 
 	for (uint32 row = from; row < to; row++)
 	{
-		const uint64 value = result_of_row(rows, row);
+		const uint64 value = aggregate_result_of_row(rows, row);
 
 		rows->id[n] = rb_id_of(rows->side, row);
 		rows->value[n] = (int64) value;
@@ -368,7 +368,7 @@ bytes_for_pairs_of_slice(const rb_cursor *rows)
 
 /* Returns true if each row's pairs fit in memory, and all of them in a few slices. */
 static bool
-do_few_slices_suffice(const rb_cursor *rows)
+are_few_slices_enough(const rb_cursor *rows)
 {
 	const uint64 most = bytes_for_pairs_of_slice(rows) / bytes_of_grouped_pair(rows);
 	uint64 pairs = 0;
@@ -427,7 +427,7 @@ join_slice_of_rows(rb_cursor *rows)
 
 /* Returns true if the ids of a set ascend with its rows. */
 static bool
-do_aggregated_ids_ascend(const rb_set *set)
+are_aggregated_ids_ascending(const rb_set *set)
 {
 	bool ascend = set->nrows == 0 || rb_id_of(set, 0) <= rb_id_of(set, set->nrows - 1);
 
@@ -451,7 +451,7 @@ rb_groups_open(rb_cursor *rows, rb_job *job)
 	 */
 	const bool may_slice = rows->number == NULL && (!self || rows->of == RB_OF_BOTH);
 
-	rows->ascending = do_aggregated_ids_ascend(rows->other);
+	rows->ascending = are_aggregated_ids_ascending(rows->other);
 	job->answer = RB_GROUPS;
 	/* Without slices, counts are useless: let the join end as soon as its groups do not fit. */
 	job->whole = !may_slice;
@@ -469,7 +469,7 @@ rb_groups_open(rb_cursor *rows, rb_job *job)
 	rows->counts = allocate_aggregate_array(rows, n, sizeof *rows->counts);
 	memcpy(rows->counts, rb_placement_words(&rows->run->placement), n * sizeof *rows->counts);
 	rows->end = 0;
-	if (rows->of_parts || do_few_slices_suffice(rows))
+	if (rows->of_parts || are_few_slices_enough(rows))
 		return true;
 	rb_free(rows->run->memory, (void **) &rows->counts);
 	return false;

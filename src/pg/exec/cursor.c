@@ -172,7 +172,7 @@ rb_column_type(const FuncExpr *call, const rb_row_shape *shape, int i)
 
 /* Returns a text that lives until the process ends. */
 static Datum
-make_text_for_process(text **kept, const char *name)
+cache_text_for_process(text **kept, const char *name)
 {
 	if (*kept == NULL)
 	{
@@ -191,7 +191,7 @@ text_of_point_side(uint64 payload)
 	static text *names[2];
 	const bool on = (payload & RB_PAYLOAD(RB_RAY_PARITY_OF(0, 1))) != 0;
 
-	return make_text_for_process(&names[on], on ? "boundary" : "inside");
+	return cache_text_for_process(&names[on], on ? "boundary" : "inside");
 }
 
 /* Returns the name of a relation of two solids as text. */
@@ -205,7 +205,7 @@ name_of_solids_relation(uint64 payload)
 										[RB_SOLIDS_EQUAL] = "equal"};
 	static text *texts[lengthof(names)];
 
-	return make_text_for_process(&texts[payload], names[payload]);
+	return cache_text_for_process(&texts[payload], names[payload]);
 }
 
 /* Returns the reason for a solid's fault, or null if it has none. */

@@ -106,7 +106,7 @@ raise_run_failure(const rb_join_run *run, rb_status status)
  * nearest neighbors, which may be in any tile.
  */
 static bool
-can_run_spill(const rb_join *join, const rb_call_args *call, uint64 limit)
+can_join_tile_by_tile(const rb_join *join, const rb_call_args *call, uint64 limit)
 {
 	if (rb_join_has_solids(join) || rb_join_has_polygons(join) || rb_join_is_nearest(join) ||
 		rb_join_is_within_rows(join) || limit < rb_need_of_join_on(1, 0) + LEAST_ROOM)
@@ -272,7 +272,7 @@ next_block_of_refused_rows(rb_join_run *run, rb_block *block)
  * was.
  */
 static rb_moment
-moment_of_active_snapshot(void)
+identify_active_snapshot(void)
 {
 	Snapshot snapshot = GetActiveSnapshot();
 
@@ -319,7 +319,7 @@ raise_evicted_table(rb_join_run *run)
 void
 rb_run_need_rows(rb_join_run *run, int i)
 {
-	const rb_moment now = moment_of_active_snapshot();
+	const rb_moment now = identify_active_snapshot();
 	const rb_set *before = run->side[i].set;
 	const rb_set *set;
 
@@ -375,7 +375,7 @@ rb_run_read(const rb_join *join, const rb_call_args *call, MemoryContext context
 
 	run->join = join;
 	run->call = *call;
-	run->moment = moment_of_active_snapshot();
+	run->moment = identify_active_snapshot();
 	run->user = GetUserId();
 	rb_cleanup_register(&run->open, context, close_run_at_end, run);
 
@@ -385,7 +385,7 @@ rb_run_read(const rb_join *join, const rb_call_args *call, MemoryContext context
 	rb_settings_apply(&run->ctx, run->memory);
 	run->progress = rb_progress_begin(join->function);
 	rb_placement_init(&run->placement, join->function, context, &run->ctx, run->progress);
-	if (by_tiles && can_run_spill(join, call, limit))
+	if (by_tiles && can_join_tile_by_tile(join, call, limit))
 	{
 		const char *const name[2] = {call->source[0].side, call->source[1].side};
 

@@ -37,7 +37,7 @@
  * this process joins.
  */
 static double
-expect_parts_before_reading(const rb_source *source)
+estimate_parts_before_reading(const rb_source *source)
 {
 	if (source->rel == NULL || !OidIsValid(source->heap))
 		return source->rows;
@@ -73,7 +73,7 @@ rb_placement_prepare(const char *function, const rb_source *source, int sides)
 	if (demanded && rb_worker_device(false, text, sizeof text) == RB_DEVICE_IS_NOT)
 		raise_no_device_for_join(function, text);
 	for (int i = 0; i < sides; i++)
-		parts += expect_parts_before_reading(&source[i]);
+		parts += estimate_parts_before_reading(&source[i]);
 	parts = Min(parts, 4e9);
 	if (demanded ||
 		rb_device_pays((uint64) parts, rb_threads((uint64) parts), false, text, sizeof text))
@@ -86,7 +86,7 @@ typedef bool (*rb_pays)(uint64_t n, int threads, bool warm, char *text, size_t s
 
 /* Returns true if the worker should do the work; otherwise sets placement->note to the reason. */
 static bool
-should_worker_do_work(rb_placement *placement, rb_pays pays, uint64 n, int threads)
+should_use_worker(rb_placement *placement, rb_pays pays, uint64 n, int threads)
 {
 	char *note = placement->note;
 	const size_t size = sizeof placement->note;
@@ -106,13 +106,13 @@ should_worker_do_work(rb_placement *placement, rb_pays pays, uint64 n, int threa
 bool
 rb_placement_wants_join(rb_placement *placement, uint64 parts)
 {
-	return should_worker_do_work(placement, rb_device_pays, parts, placement->ctx->threads);
+	return should_use_worker(placement, rb_device_pays, parts, placement->ctx->threads);
 }
 
 bool
 rb_placement_wants_refinement(rb_placement *placement, uint64 tets, int threads)
 {
-	return should_worker_do_work(placement, rb_device_pays_refining, tets, threads);
+	return should_use_worker(placement, rb_device_pays_refining, tets, threads);
 }
 
 /* ---- the work, in either process ---- */

@@ -156,7 +156,7 @@ may_read_pages_in_planning(Relation rel)
  * of an extension.
  */
 static bool
-is_relation_plain_to_read(Relation rel)
+is_relation_read_without_user_sql(Relation rel)
 {
 	char kind = rel->rd_rel->relkind;
 
@@ -180,7 +180,7 @@ rb_sides_are_tables(const rb_join *join, List *args, bool stay)
 		rel = rb_open_if_readable(DatumGetObjectId(arg->constvalue));
 		if (rel == NULL)
 			return false;
-		table = is_relation_plain_to_read(rel);
+		table = is_relation_read_without_user_sql(rel);
 		relation_close(rel, stay && table ? NoLock : AccessShareLock);
 		if (!table)
 			return false;
@@ -353,7 +353,7 @@ add_tuple_to_estimate(table_sampler *s, HeapTuple tuple)
 
 /* Returns a pseudorandom number below n, which depends only on `place` and `seed`. */
 static uint32
-pick_sample_index(uint32 place, uint32 seed, uint32 n)
+random_index_below(uint32 place, uint32 seed, uint32 n)
 {
 	return hash_combine(murmurhash32(place), murmurhash32(seed)) % n;
 }
@@ -381,7 +381,7 @@ choose_tuples_of_page(table_sampler *s, Buffer buffer, BlockNumber block, uint32
 	{
 		uint32 from = i * n / k;
 		OffsetNumber offset =
-			normal[from + pick_sample_index(block, seed + i, (i + 1) * n / k - from)];
+			normal[from + random_index_below(block, seed + i, (i + 1) * n / k - from)];
 		ItemId item = PageGetItemId(page, offset);
 		HeapTupleData tuple;
 
@@ -440,7 +440,7 @@ sample_pages_for_estimate(table_sampler *s, BlockNumber blocks, uint32 seed)
 		BlockNumber from = (BlockNumber) ((uint64) stretch * blocks / pages);
 		BlockNumber end = (BlockNumber) ((uint64) (stretch + 1) * blocks / pages);
 
-		sample_page_for_estimate(s, from + pick_sample_index(stretch, seed, end - from), seed,
+		sample_page_for_estimate(s, from + random_index_below(stretch, seed, end - from), seed,
 								 wanted);
 	}
 	return visited;
@@ -642,7 +642,7 @@ sample_side_table(const rb_join *join, int i, rb_memory *memory, int samples, ex
 
 /* Returns the typical number of neighbors per row in the same table, each pair counted once. */
 static double
-typical_neighbors(rb_kind kind)
+typical_neighbors_of_kind(rb_kind kind)
 {
 	switch (kind)
 	{
@@ -683,22 +683,22 @@ estimate_table_pairs(const rb_join *join, double distance, rb_memory *memory,
  * itself.
  */
 static bool
-expect_pairs_within_table(const rb_join *join, double distance, rb_memory *memory,
-						  const expected_side *side, double *pairs)
+estimate_pairs_within_table(const rb_join *join, double distance, rb_memory *memory,
+							const expected_side *side, double *pairs)
 {
 	if (!estimate_table_pairs(join, distance, memory, &side->sample[0], &side->sample[1], true,
 							  pairs))
 		return false;
 	/* Neighbors in a valid mesh do not count as self-intersections. */
 	if (!side->sample[0].all && join->predicate != RB_SELF_INTERSECT)
-		*pairs += typical_neighbors(join->kind[0]) * side->sample[0].rows;
+		*pairs += typical_neighbors_of_kind(join->kind[0]) * side->sample[0].rows;
 	return true;
 }
 
 /* Samples both tables and estimates the number of pairs. */
 static bool
-expect_pairs_of_tables(const rb_join *join, double distance, rb_memory *memory, expected_side *side,
-					   double *pairs)
+estimate_pairs_of_tables(const rb_join *join, double distance, rb_memory *memory,
+						 expected_side *side, double *pairs)
 {
 	bool same = rb_join_sides(join) == 1 ||
 				(side[0].relid == side[1].relid && join->kind[0] == join->kind[1] &&
@@ -710,7 +710,7 @@ expect_pairs_of_tables(const rb_join *join, double distance, rb_memory *memory, 
 		return sample_side_table(join, 1, memory, 1, &side[1]) &&
 			   estimate_table_pairs(join, distance, memory, &side[0].sample[0], &side[1].sample[0],
 									false, pairs);
-	if (!expect_pairs_within_table(join, distance, memory, &side[0], pairs))
+	if (!estimate_pairs_within_table(join, distance, memory, &side[0], pairs))
 		return false;
 	/* Each pair occurs in both orders, and each row meets itself. */
 	if (rb_join_sides(join) == 2)
@@ -780,7 +780,7 @@ rb_expect_pairs(const FuncExpr *call, double *pairs)
 		find_tile_of_call(join, &arguments);
 	for (int i = 0; i < rb_join_sides(join) && known; i++)
 		known = find_side_of_call(join, i, &arguments, &side[i]);
-	known = known && expect_pairs_of_tables(join, arguments.distance, memory, side, pairs);
+	known = known && estimate_pairs_of_tables(join, arguments.distance, memory, side, pairs);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return known;
@@ -806,8 +806,8 @@ sample_geometry_column(const rb_geometry_column *column, uint32 seed, rb_memory 
 
 /* Samples two geometry columns and estimates the number of pairs. */
 static bool
-expect_pairs_of_geometries(const rb_geometry_column *column, rb_predicate predicate,
-						   double distance, rb_memory *memory, double *pairs)
+estimate_pairs_of_geometries(const rb_geometry_column *column, rb_predicate predicate,
+							 double distance, rb_memory *memory, double *pairs)
 {
 	const bool self =
 		column[0].relid == column[1].relid && strcmp(column[0].name, column[1].name) == 0;
@@ -855,7 +855,7 @@ rb_expect_geometries(const rb_geometry_column *column, rb_predicate predicate, d
 	context = open_estimate_memory(&memory);
 	old = MemoryContextSwitchTo(context);
 	known =
-		memory != NULL && expect_pairs_of_geometries(column, predicate, distance, memory, pairs);
+		memory != NULL && estimate_pairs_of_geometries(column, predicate, distance, memory, pairs);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return known;

@@ -196,7 +196,7 @@ find_table_sizes_of_call(const Node *node, sizes *s)
 
 /* Returns the expected number of rows, out of n, that occur in any of the pairs. */
 static double
-expect_rows_in_pairs(double n, double pairs)
+estimate_rows_in_pairs(double n, double pairs)
 {
 	return n * -expm1(-pairs / Max(n, 1));
 }
@@ -217,7 +217,7 @@ neighbors_of_nearest_call(const FuncExpr *call, const sizes *s)
 
 /* Returns the number of result rows for this number of pairs. */
 static double
-expect_rows_of_join_result(const FuncExpr *call, const sizes *s, double pairs)
+estimate_rows_of_join_result(const FuncExpr *call, const sizes *s, double pairs)
 {
 	const rb_join *join = rb_join_of_entry(call->funcid);
 
@@ -242,8 +242,8 @@ rb_expect_ids(const FuncExpr *call, rb_result_side of, double pairs, double *ids
 
 	if (!find_table_sizes_of_call((const Node *) call, &s))
 		return false;
-	*ids =
-		expect_rows_in_pairs(of == RB_OF_BLUE && s.tables > 1 ? s.rows - s.first : s.first, pairs);
+	*ids = estimate_rows_in_pairs(of == RB_OF_BLUE && s.tables > 1 ? s.rows - s.first : s.first,
+								  pairs);
 	return true;
 }
 
@@ -341,7 +341,7 @@ redblue_support(PG_FUNCTION_ARGS)
 			if (!rb_expect_pairs((FuncExpr *) rows->node, &pairs))
 				pairs = s.tables == 1 ? RB_SELF_PAIRS * s.larger : s.larger;
 			rows->rows =
-				clamp_row_est(expect_rows_of_join_result((FuncExpr *) rows->node, &s, pairs));
+				clamp_row_est(estimate_rows_of_join_result((FuncExpr *) rows->node, &s, pairs));
 			answer = request;
 		}
 	}

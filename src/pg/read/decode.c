@@ -249,7 +249,7 @@ raise_decoding_fault(const rb_decoder *d, const rb_builder *b, rb_geometry_fault
  * same extension as the type: anyone can create a function of that name.
  */
 static bool
-find_as_ewkb(rb_decoder *d)
+find_ewkb_function(rb_decoder *d)
 {
 	const Oid type = d->type;
 	Oid extension;
@@ -314,7 +314,7 @@ rb_decode_parts(rb_decoder *d, rb_builder *b, struct varlena *bytes, rb_geometry
 	fault = rb_decode_plain(b, bytes, info, error);
 	if (d == NULL)
 		return fault;
-	if (fault == RB_GEOMETRY_UNKNOWN && find_as_ewkb(d))
+	if (fault == RB_GEOMETRY_UNKNOWN && find_ewkb_function(d))
 		fault = decode_through_ewkb(d, b, bytes, info, error);
 	if (fault == RB_GEOMETRY_STOPPED)
 		rb_rethrow_error();

@@ -38,7 +38,7 @@ rb_toast_blocks(Relation rel)
 
 /* Returns the number of rows of a table as the planner estimates it, or 0 if it is unknown. */
 static double
-expect_rows_by_planner(const rb_source *source)
+estimate_rows_by_planner(const rb_source *source)
 {
 	BlockNumber pages;
 	double tuples;
@@ -57,7 +57,7 @@ expect_rows_by_planner(const rb_source *source)
 static double
 estimate_unread_parts(const rb_source *source)
 {
-	double rows = expect_rows_by_planner(source);
+	double rows = estimate_rows_by_planner(source);
 	double bytes;
 
 	if (source->kind == RB_BOX3 || !OidIsValid(source->heap))
@@ -98,7 +98,7 @@ bytes_of_unread_side(rb_kind kind, bool multi, double parts, double rows)
 static double
 ratio_of_whole_side_to_read(const rb_source *source, const rb_so_far *so_far)
 {
-	double rows = expect_rows_by_planner(source);
+	double rows = estimate_rows_by_planner(source);
 
 	if (so_far->share > 0)
 		return 1 / so_far->share;

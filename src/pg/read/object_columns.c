@@ -600,7 +600,7 @@ refuse_geometry_column(const rb_source *source, TupleDesc desc, rb_column column
  * Stores the number of candidates in *n.
  */
 static rb_column
-look_for_geometry_column(TupleDesc desc, const rb_source *source, rb_kind kind, int *n)
+search_geometry_column(TupleDesc desc, const rb_source *source, rb_kind kind, int *n)
 {
 	rb_column found = rb_column_find(desc, "geom", source);
 
@@ -630,7 +630,7 @@ static rb_column
 find_geometry_column(TupleDesc desc, const rb_source *source)
 {
 	int n;
-	const rb_column only = look_for_geometry_column(desc, source, source->kind, &n);
+	const rb_column only = search_geometry_column(desc, source, source->kind, &n);
 
 	if (n > 1)
 		ereport(ERROR, (errcode(ERRCODE_AMBIGUOUS_COLUMN),
@@ -855,7 +855,7 @@ rb_columns_try(rb_columns *columns, TupleDesc desc, rb_kind kind, const char *ge
 			 (kind == RB_BOX3 && try_coordinate_columns(columns, desc, RB_BOX2)))
 		return true;
 	else
-		columns->geom = look_for_geometry_column(desc, NULL, kind, &n);
+		columns->geom = search_geometry_column(desc, NULL, kind, &n);
 	if (columns->geom.attno != 0)
 		columns->shape = rb_shape_of(columns->geom.type, kind);
 	return columns->shape != RB_SHAPE_NONE;

@@ -304,7 +304,7 @@ send_rows_when_full(rb_heap *heap)
 
 /* Returns a column name from shared memory, or NULL if it is empty, as a source represents it. */
 static const char *
-name_or_null(const NameData *name)
+column_name_or_null(const NameData *name)
 {
 	return NameStr(*name)[0] == '\0' ? NULL : NameStr(*name);
 }
@@ -346,9 +346,9 @@ redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 	source.function = NameStr(reading->function);
 	source.side = NameStr(reading->side);
 	source.kind = reading->kind;
-	source.id_name = name_or_null(&reading->id_name);
-	source.geom_name = name_or_null(&reading->geom_name);
-	source.object_name = name_or_null(&reading->object_name);
+	source.id_name = column_name_or_null(&reading->id_name);
+	source.geom_name = column_name_or_null(&reading->geom_name);
+	source.object_name = column_name_or_null(&reading->object_name);
 	source.face_tolerance = reading->face_tolerance;
 	/* The memory need not be released here, because the process ends. */
 	memory = rb_memory_open(source.function, reading->memory);
@@ -627,8 +627,8 @@ read_pieces_in_order(rb_leader *l, ParallelContext *context)
 
 /* Reads all pieces in order, together with the workers that were launched. */
 static void
-lead_readers(rb_reading *reading, rb_heap *heap, rb_builder *builder, rb_space *space,
-			 ParallelContext *context, char *queues)
+read_pieces_as_leader(rb_reading *reading, rb_heap *heap, rb_builder *builder, rb_space *space,
+					  ParallelContext *context, char *queues)
 {
 	rb_leader *l = palloc0(sizeof *l);
 
@@ -658,7 +658,7 @@ lead_readers(rb_reading *reading, rb_heap *heap, rb_builder *builder, rb_space *
  * as in the executor (measured).
  */
 static int
-wanted_reading_workers(const rb_source *source, Relation rel, double blocks, double toast)
+choose_reading_workers(const rb_source *source, Relation rel, double blocks, double toast)
 {
 	double rows = source->rows > 0 ? source->rows : blocks * RB_ROWS_PER_BLOCK;
 	RelOptInfo *info;
@@ -703,7 +703,7 @@ charge_memory_of_readers(rb_memory *memory, int workers, Size worker)
 
 /* Copies a column name, which may be NULL, to shared memory for the parallel readers. */
 static void
-copy_name_or_empty(NameData *to, const char *name)
+copy_column_name(NameData *to, const char *name)
 {
 	namestrcpy(to, name == NULL ? "" : name);
 }
@@ -735,9 +735,9 @@ read_table_in_parallel(const rb_source *source, const rb_reading *plan, rb_heap 
 	namestrcpy(&reading->side, source->side);
 	reading->kind = source->kind;
 	reading->relid = source->heap;
-	copy_name_or_empty(&reading->id_name, source->id_name);
-	copy_name_or_empty(&reading->geom_name, source->geom_name);
-	copy_name_or_empty(&reading->object_name, source->object_name);
+	copy_column_name(&reading->id_name, source->id_name);
+	copy_column_name(&reading->geom_name, source->geom_name);
+	copy_column_name(&reading->object_name, source->object_name);
 	reading->face_tolerance = source->face_tolerance;
 	reading->tile = builder->tile;
 	reading->distance = builder->distance;
@@ -763,7 +763,7 @@ read_table_in_parallel(const rb_source *source, const rb_reading *plan, rb_heap 
 		shm_toc_insert(context->toc, RB_KEY_QUEUES, queues);
 		LaunchParallelWorkers(context);
 	}
-	lead_readers(reading, heap, builder, space, context, queues);
+	read_pieces_as_leader(reading, heap, builder, space, context, queues);
 	workers = context->nworkers_launched;
 	for (int i = 0; i < workers; i++)
 		InstrAccumParallelQuery(&usage[i].buffers, &usage[i].wal);
@@ -784,7 +784,7 @@ read_all_pieces(const rb_source *source, rb_heap *heap, rb_builder *builder, rb_
 	const bool decodes = heap->receiver->columns.geom.attno != 0;
 	const BlockNumber blocks = heap->blocks;
 	const BlockNumber more = decodes ? rb_toast_blocks(heap->rel) : 0;
-	int workers = wanted_reading_workers(source, heap->rel, blocks, more);
+	int workers = choose_reading_workers(source, heap->rel, blocks, more);
 	rb_reading plan;
 
 	memset(&plan, 0, sizeof plan);

@@ -85,7 +85,7 @@ reserve_next_part(rb_receiver *r)
  * and need no check.
  */
 static inline void
-check_whether_builder_full(rb_receiver *r)
+report_full_builder(rb_receiver *r)
 {
 	if (unlikely(r->builder->nparts >= r->full_at) && r->builder == r->full_builder)
 		r->full_at = r->full(r->full_arg);
@@ -98,7 +98,7 @@ end_received_row(rb_receiver *r, int64 id)
 	if (rb_builder_end_row(r->builder, id, &r->error) != RB_OK)
 		return rb_refuse_status(r);
 	r->rows++;
-	check_whether_builder_full(r);
+	report_full_builder(r);
 	return true;
 }
 
@@ -594,7 +594,7 @@ rb_receive_rows(rb_receiver *r, const rb_rows *rows)
 	}
 	r->builder->skipped += rows->skipped;
 	r->rows += rows->received;
-	check_whether_builder_full(r);
+	report_full_builder(r);
 }
 
 void

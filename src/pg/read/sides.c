@@ -487,7 +487,7 @@ notice_duplicate_ids(const rb_source *source, int n, const rb_side_data *side)
 
 /* Returns true if all sides and their join fit in memory, once all sides have been read. */
 static bool
-do_sides_and_join_fit(const filling *f)
+do_sides_and_join_fit_in_memory(const filling *f)
 {
 	const uint64 limit = rb_memory_limit(f->memory);
 	uint64 parts;
@@ -583,7 +583,7 @@ rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_spill *spill
 	SPI_finish();
 	check_tile_of_sides(&source[0], &space);
 	f.reading = n - 1;
-	if (spill != NULL && !rb_spill_has_begun(spill) && !do_sides_and_join_fit(&f))
+	if (spill != NULL && !rb_spill_has_begun(spill) && !do_sides_and_join_fit_in_memory(&f))
 		begin_spilling_sides(&f);
 	if (rb_spill_has_begun(spill))
 	{
