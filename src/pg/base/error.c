@@ -37,7 +37,7 @@ raise_invalid_solid_of_side(const char *function, const rb_error *error)
 		 errmsg("%s: id %lld of %s is not a valid solid", function, (long long) error->need, name),
 		 errdetail("%s", error->text),
 		 error->limit & RB_SOLID_TOGETHER
-			 ? errhint("Together, the rows of %s form closed surfaces. If each row is a face, "
+			 ? errhint("The rows of %s form closed surfaces only together.  If each row is a face, "
 					   "name the column that identifies the solids: %s => '...'.",
 					   name, side == RB_SOLID_OF_SOLIDS ? "solid" : psprintf("%s_solid", name))
 			 : errhint("Use redblue_solid_check for a report on all rows, or on_bad => 'skip' to "
@@ -118,19 +118,19 @@ rb_raise_of(const char *function, const char *what, rb_status status, const rb_e
 			ereport(ERROR,
 					(errcode(ERRCODE_SYSTEM_ERROR), errmsg("%s: no usable GPU", function),
 					 errdetail("Reason: %s.", text),
-					 errhint("Set redblue.backend to auto or cpu. The results are the same.")));
+					 errhint("Set redblue.backend to auto or cpu.  The results are the same.")));
 			break;
 		case RB_DEVICE_FULL:
 			ereport(ERROR,
 					(errcode(ERRCODE_OUT_OF_MEMORY), errmsg("%s: out of GPU memory", function),
 					 errdetail("%s", text),
 					 errhint("Set redblue.backend to auto or cpu, or wait until other processes "
-							 "release GPU memory. The results are the same.")));
+							 "release GPU memory.  The results are the same.")));
 			break;
 		case RB_DEVICE_FAILED:
 			ereport(ERROR, (errcode(ERRCODE_SYSTEM_ERROR), errmsg("%s: the GPU failed", function),
 							errdetail("Reason: %s.", text),
-							errhint("Set redblue.backend to cpu. The results are the same.")));
+							errhint("Set redblue.backend to cpu.  The results are the same.")));
 			break;
 		case RB_GONE:
 			/*

@@ -113,7 +113,7 @@ hint_crossings(const rb_meshing_run *run)
 	const bool one_row =
 		f->a < w->npolygons && f->b < w->npolygons && w->facet_row[f->a] == w->facet_row[f->b];
 
-	return errhint("Facets may share only common vertices and edges. Split them where they "
+	return errhint("Facets may share only common vertices and edges.  Split them where they "
 				   "intersect%s.  Use %s to list all intersections.",
 				   split_hint(run),
 				   one_row ? "redblue_part_self_intersections"

@@ -74,9 +74,8 @@ check_continued(const rb_meshing_call *call)
 			 errmsg("%s: argument \"merge\" cannot be an angle when an existing mesh is refined",
 					call->function),
 			 errdetail(
-				 "The facets that may be merged, and their planes, are those of the rows from "
-				 "which the mesh was made."),
-			 errhint("Specify these rows again to build and refine the mesh in one call.")));
+				 "Facets that meet at an angle can be merged only when a mesh is built from rows."),
+			 errhint("Specify the rows again to build and refine the mesh in one call.")));
 	if (call->at[RB_MESH_REGIONS] >= 0 && call->number[RB_MESH_REGION_VOLUME].name == NULL)
 		ereport(
 			ERROR,
@@ -436,7 +435,7 @@ refuse_faults(const rb_meshing_run *run, const continuing *c, const char *name)
 			 errdetail("The number of faults found in its tables is " UINT64_FORMAT ".", n),
 			 first == RB_FAULT_NOT_DELAUNAY
 				 ? errhint("If the mesh was refined with min_dihedral, refine it once more from "
-						   "its rows. Otherwise run SELECT * FROM redblue_mesh_check(%s); for "
+						   "its rows.  Otherwise run SELECT * FROM redblue_mesh_check(%s); for "
 						   "a full report.",
 						   quote_literal_cstr(name))
 				 : errhint("Run SELECT * FROM redblue_mesh_check(%s); for a full report.",

@@ -127,7 +127,7 @@ read_radius_edge_of_refinement(const rb_arguments *a)
 				 "The ratio of a regular tetrahedron is %g, and no tetrahedron has a smaller ratio.",
 				 MIN_RADIUS_EDGE),
 			 errhint("Use 2, which can be reached everywhere except near sharp angles of the "
-					 "input. A value below 2 needs more points, and refinement may not "
+					 "input.  A value below 2 needs more points, and refinement may not "
 					 "terminate.")));
 	return x;
 }

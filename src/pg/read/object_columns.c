@@ -468,7 +468,7 @@ describe_accepted_inputs(const rb_source *source, TupleDesc desc)
 
 	if (source->kind == RB_TRIANGLE3 && strcmp(source->side, "triangles") == 0 &&
 		are_columns_of_segments(desc))
-		return pstrdup("These are columns of segments. Check the order of the arguments: "
+		return pstrdup("These are columns of segments.  Check the order of the arguments: "
 					   "segments come first, then triangles.");
 	/* The coordinates may be present under other names. */
 	way = suggest_renaming_coordinates(desc, source);

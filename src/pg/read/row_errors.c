@@ -161,7 +161,7 @@ rb_refuse_fraction(rb_receiver *r, Datum value)
 					   " in the order in which the rows were read.",
 					   r->rows + 1),
 			 errhint(
-				 "An id must be an integer. Cast the column in a view, or name another column.")));
+				 "An id must be an integer.  Cast the column in a view, or name another column.")));
 	return false;
 }
 

@@ -29,9 +29,10 @@ void
 rb_check_distance(double distance)
 {
 	if (isnan(distance) || distance < 0)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("redblue_dwithin: distance must be a number, 0 or more"),
-						errdetail("The distance is %g.", distance)));
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("redblue_dwithin: invalid value for argument \"distance\": %g", distance),
+				 errdetail("The distance must be 0 or more, in the units of the coordinates.")));
 }
 
 PG_FUNCTION_INFO_V1(redblue_geometry_intersects);
@@ -261,13 +262,14 @@ find_position_by_helper(void *arg)
 void
 rb_raise_no_solid(const char *function, bool first, const char *row, const char *reason)
 {
-	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					errmsg("%s: the %s geometry is not a valid solid", function,
-						   first ? "first" : "second"),
-					row != NULL ? errdetail("It is the geometry of %s. %s", row, reason)
-								: errdetail("%s", reason),
-					errhint("The geometry must be a closed surface that does not intersect itself. "
-							"Use redblue_solid_check for a report on all rows of a table.")));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		 errmsg("%s: the %s geometry is not a valid solid", function, first ? "first" : "second"),
+		 row != NULL ? errdetail("It is the geometry of %s.  %s", row, reason)
+					 : errdetail("%s", reason),
+		 errhint("The geometry must be a closed surface that does not intersect itself.  "
+				 "Use redblue_solid_check for a report on all rows of a table.")));
 	pg_unreachable();
 }
 
@@ -323,7 +325,7 @@ run_measure(measure_call *q, rb_status (*work)(void *))
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s: the geometry is not a valid solid", p->decoder.function),
 				 errdetail("%s", p->ctx.error.text),
-				 errhint("The geometry must be a closed surface that does not intersect itself. "
+				 errhint("The geometry must be a closed surface that does not intersect itself.  "
 						 "Use redblue_solid_check for a report on all rows of a table.")));
 	if (status != RB_OK)
 		rb_raise_of(p->decoder.function, "measurement", status, &p->ctx.error);
