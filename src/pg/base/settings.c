@@ -77,8 +77,8 @@ static const setting settings[] = {
 	 PGC_USERSET, 0},
 	{"redblue.memory_limit",
 	 "Sets the maximum memory of one join for its inputs and its workspace.",
-	 "A join that needs more raises an error. Returned rows are stored within "
-	 "work_mem, like those of any function.",
+	 "A larger join runs tile by tile with temporary files, or raises an error if it cannot. "
+	 "Returned rows are stored within work_mem, like those of any function.",
 	 &rb_setting_memory_limit, 4 * 1024 * 1024, 1024, INT_MAX, NULL, PGC_USERSET, GUC_UNIT_KB},
 	{"redblue.gpu_memory_limit", "Sets the maximum GPU memory of one join.",
 	 "0 uses all free GPU memory.", &gpu_memory_limit, 0, 0, INT_MAX, NULL, PGC_SUSET, GUC_UNIT_KB},
@@ -112,7 +112,7 @@ static const setting settings[] = {
 	 "Issues one NOTICE per call if the id column is neither known to be "
 	 "unique nor named as the object column.",
 	 &rb_setting_duplicate_notice, true, 0, 0, NULL, PGC_USERSET, 0},
-	{"redblue.skip_notice", "Reports how many solids on_bad => 'skip' skipped, and why.",
+	{"redblue.skip_notice", "Reports how many solids or polygons on_bad => 'skip' skipped, and why.",
 	 "Issues one NOTICE per call with the most frequent reasons.", &rb_setting_skip_notice, true, 0,
 	 0, NULL, PGC_USERSET, 0},
 	{"redblue.cache", "Selects the tables that stay cached in memory between joins.",
