@@ -63,6 +63,9 @@ SELECT rows = (SELECT count(*) FROM hexagon) AS all FROM redblue_cache('hexagon'
 SELECT count(*) FROM (SELECT * FROM redblue_polygon_overlaps('hexagon', 'square') EXCEPT TABLE shares) s;
 UPDATE hexagon SET geom = ST_Translate(geom, 0.25, 0) WHERE id % 3 = 0;
 SELECT count(*) AS other FROM redblue_polygon_overlaps('hexagon', 'square') a FULL JOIN redblue_polygon_overlaps_query('TABLE hexagon', 'TABLE square') b USING (red_id, blue_id) WHERE a.area IS DISTINCT FROM b.area;
+-- Pairs come in the order of both ids, in whichever order the rows are read.
+SELECT bool_and(first = sorted) AS ordered FROM (SELECT row_number() OVER () AS first, row_number() OVER (ORDER BY red_id, blue_id) AS sorted FROM redblue_polygon_overlaps_query('SELECT * FROM hexagon ORDER BY hashint8(id)', 'SELECT * FROM square ORDER BY hashint8(id + 1)')) s;
+SELECT bool_and(first = sorted AND id1 < id2) AS ordered FROM (SELECT id1, id2, row_number() OVER () AS first, row_number() OVER (ORDER BY id1, id2) AS sorted FROM redblue_polygon_self_overlaps_query('SELECT id, ST_Expand(geom, 0.5) AS geom FROM hexagon ORDER BY hashint8(id)')) s;
 -- Rows that change are checked, whatever is known of the others.
 UPDATE hexagon SET geom = ST_Translate('POLYGON ((0 0, 2 2, 2 0, 0 2, 0 0))'::geometry, 2, 2) WHERE id = 7;
 SELECT refused($$SELECT count(*) FROM redblue_polygon_overlaps('hexagon', 'square')$$);

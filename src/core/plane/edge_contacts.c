@@ -24,6 +24,10 @@
 #define RB_NO_EDGE UINT32_MAX
 #define BATCH RB_SIZE(512, 3) /* Number of pairs processed at a time */
 #define CHECK_INTERVAL 1024   /* Number of small steps between checks for cancellation */
+/* Work of a batch of pairs of rows, in pairs of edges, and of a pair of rows besides those */
+#define WORK_OF_BATCH RB_SIZE(4096, 8)
+#define WORK_OF_GROUP 16
+#define BATCHES_OF_ROUND 256 /* Number of batches whose measures are passed on at once */
 
 /* ---- signs in the moved position ---- */
 
@@ -288,6 +292,77 @@ rb_plane_join_rows(const rb_plane_join *w, size_t g)
 					 rb_row_of_edge(w->side[1], p.blue)};
 }
 
+/* ---- the order of rows ---- */
+
+/* A row and its id */
+typedef struct row_by_id
+{
+	int64_t id;
+	uint32_t row;
+} row_by_id;
+
+/* Orders rows by id, then by number. */
+static int
+by_id_of_row(const void *a, const void *b, const void *arg)
+{
+	const row_by_id *x = a, *y = b;
+
+	(void) arg;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return (x->row > y->row) - (x->row < y->row);
+}
+
+/*
+ * Ranks the rows of a side by their ids, so that the order of the result does not depend on that in which
+ * the rows were read. *rank stays NULL if the ids ascend.
+ */
+static rb_status
+rank_rows_by_id(rb_context *ctx, const rb_rings *r, uint32_t **rank)
+{
+	const uint32_t rows = r->set->nrows;
+	row_by_id *order = NULL;
+	bool ascend = true;
+	RB_FREE_AT_END(ctx->memory, &order);
+
+	RB_TRY(RB_ALLOCATE(ctx, order, (size_t) rows + 1));
+	for (uint32_t row = 0; row < rows; row++)
+	{
+		if (rb_stop_due(ctx, row, CHECK_INTERVAL))
+			return RB_STOPPED;
+		order[row] = (row_by_id){rb_id_of_polygon(r->set, row), row};
+		ascend = ascend && (row == 0 || order[row].id >= order[row - 1].id);
+	}
+	if (ascend)
+		return RB_OK;
+	RB_TRY(rb_sort(ctx, order, rows, sizeof *order, by_id_of_row, NULL));
+	RB_TRY(RB_ALLOCATE(ctx, *rank, rows));
+	for (uint32_t i = 0; i < rows; i++)
+		(*rank)[order[i].row] = i;
+	return RB_OK;
+}
+
+/* Returns the position of a row in the order of ids. */
+static uint32_t
+rank_of_row(const rb_plane_join *w, int side, uint32_t row)
+{
+	const uint32_t *rank = w->rank[w->job->blue != NULL ? side : 0];
+
+	return rank != NULL ? rank[row] : row;
+}
+
+/* Exchanges the edges of a pair of a self join if the second row comes first by its id. */
+static rb_pair
+order_pair_by_id(const rb_plane_join *w, rb_pair p)
+{
+	const uint32_t red = rb_pair_red(p);
+
+	if (w->job->blue != NULL || rank_of_row(w, 0, rb_row_of_edge(w->side[0], red)) <=
+									rank_of_row(w, 1, rb_row_of_edge(w->side[1], p.blue)))
+		return p;
+	return (rb_pair){p.blue | rb_pair_payload(p) << RB_PAYLOAD_SHIFT, red};
+}
+
 /* ---- all pairs ---- */
 
 /* Returns true if a row is to be skipped. */
@@ -313,7 +388,7 @@ collect_contacts_of_edges(void *user, const rb_pair *pairs, size_t n)
 			is_row_skipped(w, 0, rb_row_of_edge(w->side[0], red)) ||
 			is_row_skipped(w, 1, rb_row_of_edge(w->side[1], blue)))
 			continue;
-		some[nsome++] = pairs[i];
+		some[nsome++] = order_pair_by_id(w, pairs[i]);
 		if (nsome == BATCH)
 		{
 			RB_TRY(rb_notes_add(&w->notes, some, nsome));
@@ -333,7 +408,8 @@ collect_rows_with_boxes(void *user, const rb_pair *pairs, size_t n)
 	for (size_t i = 0; i < n; i++)
 	{
 		const uint32_t red = rb_pair_red(pairs[i]), blue = pairs[i].blue;
-		const rb_pair marks = {w->side[0]->row_start[red], w->side[1]->row_start[blue]};
+		const rb_pair marks =
+			order_pair_by_id(w, (rb_pair){w->side[0]->row_start[red], w->side[1]->row_start[blue]});
 
 		if (!is_row_skipped(w, 0, red) && !is_row_skipped(w, 1, blue))
 			RB_TRY(rb_notes_add(&w->notes, &marks, 1));
@@ -386,11 +462,35 @@ join_boxes_of_rows(rb_plane_join *w)
 	return rb_join_step(w->ctx, w->backend, &job, &sink, RB_EDGES_PER_THREAD);
 }
 
-/* Groups the pairs of edges and marks by pairs of rows. */
+/* Finds the position of the row of each part in the order of ids; *of stays NULL if it is that of rows. */
+static rb_status
+rank_parts_by_id(const rb_plane_join *w, int side, uint32_t **of)
+{
+	const rb_rings *r = w->side[side];
+
+	if (w->rank[w->job->blue != NULL ? side : 0] == NULL)
+		return RB_OK;
+	RB_TRY(RB_ALLOCATE(w->ctx, *of, (size_t) r->set->nparts + 1));
+	for (uint32_t i = 0; i < r->set->nparts; i++)
+	{
+		if (rb_stop_due(w->ctx, i, CHECK_INTERVAL))
+			return RB_STOPPED;
+		(*of)[i] = rank_of_row(w, side, rb_row_of_edge(r, i));
+	}
+	return RB_OK;
+}
+
+/* Groups the pairs of edges and marks by pairs of rows, in the order of ids. */
 static rb_status
 group_edges_by_rows(rb_plane_join *w)
 {
-	RB_TRY(rb_notes_sort(&w->notes, w->side[0]->set->row_of, w->side[1]->set->row_of));
+	uint32_t *of[2] = {NULL, NULL};
+	RB_FREE_AT_END(w->ctx->memory, &of[0], &of[1]);
+
+	for (int side = 0; side < 2; side++)
+		RB_TRY(rank_parts_by_id(w, side, &of[side]));
+	RB_TRY(rb_notes_sort(&w->notes, of[0] != NULL ? of[0] : w->side[0]->set->row_of,
+						 of[1] != NULL ? of[1] : w->side[1]->set->row_of));
 	RB_TRY(RB_ALLOCATE(w->ctx, w->group, w->notes.n + 1));
 	for (size_t i = 0; i < w->notes.n; i++)
 	{
@@ -406,6 +506,123 @@ group_edges_by_rows(rb_plane_join *w)
 	}
 	w->group[w->ngroups] = w->notes.n;
 	return RB_OK;
+}
+
+/* ---- measuring ---- */
+
+/* A measure of all groups of a join */
+typedef struct group_measures
+{
+	rb_plane_join *join;
+	rb_measure_rows measure;
+	void *user;
+	RB_VEC(size_t) batch; /* First group of each batch, and the end of the last one */
+	double *value;        /* Measures of the groups from number `first` */
+	size_t first;
+	size_t done; /* Number of the batches before that group */
+	int status;
+} group_measures;
+
+/* Divides the groups into batches with about as many pairs of edges. */
+static rb_status
+divide_groups_into_batches(group_measures *m)
+{
+	const rb_plane_join *w = m->join;
+	size_t work = 0;
+
+	RB_TRY(rb_vec_append(w->ctx, &m->batch, 0));
+	for (size_t g = 0; g < w->ngroups; g++)
+	{
+		if (rb_stop_due(w->ctx, g, CHECK_INTERVAL))
+			return RB_STOPPED;
+		work += w->group[g + 1] - w->group[g] + WORK_OF_GROUP;
+		if (work < WORK_OF_BATCH && g + 1 < w->ngroups)
+			continue;
+		RB_TRY(rb_vec_append(w->ctx, &m->batch, g + 1));
+		work = 0;
+	}
+	return RB_OK;
+}
+
+/* Measures the groups of a range of batches. */
+static void
+measure_batches_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	group_measures *m = arg;
+	const uint32_t thread = (uint32_t) rb_thread_number(me);
+	rb_status status = RB_OK;
+
+	for (size_t g = m->batch.at[m->done + from]; g < m->batch.at[m->done + to] && status == RB_OK;
+		 g++)
+		status = rb_should_stop(m->join->ctx)
+					 ? RB_STOPPED
+					 : m->measure(m->user, thread, g, rb_plane_join_rows(m->join, g),
+								  &m->value[g - m->first]);
+	rb_keep_failure(&m->status, status);
+}
+
+/* Passes on the groups up to number `end` whose measures are not 0. */
+static rb_status
+put_measured_groups(const group_measures *m, size_t end, const rb_row_sink *sink)
+{
+	rb_pair rows[BATCH];
+	uint64_t payload[BATCH];
+	size_t n = 0;
+
+	for (size_t g = m->first; g < end; g++)
+	{
+		if (m->value[g - m->first] != 0)
+		{
+			rows[n] = rb_plane_join_rows(m->join, g);
+			memcpy(&payload[n++], &m->value[g - m->first], sizeof *payload);
+		}
+		if (n > 0 && (n == BATCH || g + 1 == end))
+		{
+			RB_TRY(sink->put(sink->user, rows, payload, n));
+			n = 0;
+		}
+	}
+	return RB_OK;
+}
+
+/*
+ * Measures the batches in rounds. The groups of a round are passed on in their order, whichever thread
+ * measured them.
+ */
+static rb_status
+measure_batches_in_rounds(group_measures *m, rb_thread *team, const rb_row_sink *sink)
+{
+	const size_t nbatches = m->batch.n - 1;
+	size_t values = 0;
+	rb_status status;
+
+	for (m->done = 0; m->done < nbatches; m->done += BATCHES_OF_ROUND)
+	{
+		const size_t n =
+			nbatches - m->done < BATCHES_OF_ROUND ? nbatches - m->done : BATCHES_OF_ROUND;
+		const size_t end = m->batch.at[m->done + n];
+
+		m->first = m->batch.at[m->done];
+		RB_TRY(RB_RENEW(m->join->ctx, m->value, values, end - m->first));
+		status = rb_loop(team, n, 1, measure_batches_piece, m);
+		RB_TRY(rb_loop_failure(m->status, status));
+		RB_TRY(put_measured_groups(m, end, sink));
+	}
+	return RB_OK;
+}
+
+rb_status
+rb_plane_join_measure(rb_plane_join *w, rb_thread *team, rb_measure_rows measure, void *user,
+					  const rb_row_sink *sink)
+{
+	group_measures m = {.join = w, .measure = measure, .user = user};
+	rb_status status = divide_groups_into_batches(&m);
+
+	if (status == RB_OK)
+		status = measure_batches_in_rounds(&m, team, sink);
+	rb_vec_free(w->ctx->memory, &m.batch);
+	RB_FREE(w->ctx->memory, m.value);
+	return status;
 }
 
 /* Finds the rings of both sides, and checks all polygons. */
@@ -454,6 +671,8 @@ rb_plane_join_open(rb_plane_join *w, rb_context *ctx, rb_thread *team, const rb_
 	rb_notes_open(&w->notes, ctx);
 	RB_TRY(open_contact_rooms(w, (uint32_t) rb_team_threads(team)));
 	RB_TRY(open_sides_of_join(w, team));
+	for (int i = 0; i < (job->blue != NULL ? 2 : 1); i++)
+		RB_TRY(rank_rows_by_id(ctx, &w->rings[i], &w->rank[i]));
 	RB_TRY(join_boxes_of_rows(w));
 	RB_TRY(join_edges_of_sides(w));
 	return group_edges_by_rows(w);
@@ -476,6 +695,7 @@ rb_plane_join_close(rb_plane_join *w)
 	{
 		rb_rings_close(memory, &w->rings[side]);
 		RB_FREE(memory, w->bad[side]);
+		RB_FREE(memory, w->rank[side]);
 	}
 	rb_notes_close(&w->notes);
 }

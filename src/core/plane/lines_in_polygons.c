@@ -20,15 +20,12 @@
 
 #include <math.h>
 
-#define GRAIN RB_SIZE(16, 1) /* Number of pairs of rows a thread takes at a time */
-#define CHECK_INTERVAL 1024  /* Number of small steps between checks for cancellation */
+#define CHECK_INTERVAL 1024 /* Number of small steps between checks for cancellation */
 
 typedef struct length_join
 {
 	rb_plane_join join;
-	const rb_row_sink *sink;
 	rb_length_terms *rooms; /* Memory of each thread */
-	int status;
 } length_join;
 
 /* A pair of a line and a polygon */
@@ -169,40 +166,22 @@ measure_length_of_group(length_pair *o, size_t g, double *length)
 	return o->positive ? rb_length_sum(o->w->ctx, o->terms, length) : RB_OK;
 }
 
-/* Measures a range of groups. */
-static void
-measure_lengths_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+/* Computes how long the line of group g runs in the polygon. */
+static rb_status
+measure_length_in_polygon(void *user, uint32_t thread, size_t g, rb_pair rows, double *length)
 {
-	length_join *w = arg;
-	rb_pair rows[GRAIN];
-	uint64_t payload[GRAIN];
-	rb_status status = RB_OK;
-	size_t n = 0;
+	length_join *w = user;
+	length_pair o = {.w = &w->join,
+					 .contacts = &w->join.rooms[thread],
+					 .terms = &w->rooms[thread],
+					 .row = {rows.red, rows.blue}};
 
-	for (uint64_t g = from; g < to && status == RB_OK; g++)
-	{
-		const int thread = rb_thread_number(me);
-		const rb_pair p = rb_plane_join_rows(&w->join, g);
-		length_pair o = {.w = &w->join,
-						 .contacts = &w->join.rooms[thread],
-						 .terms = &w->rooms[thread],
-						 .row = {p.red, p.blue}};
-		double length = 0;
-
-		status = rb_should_stop(w->join.ctx) ? RB_STOPPED : measure_length_of_group(&o, g, &length);
-		if (status != RB_OK || length == 0)
-			continue;
-		rows[n] = p;
-		memcpy(&payload[n++], &length, sizeof length);
-	}
-	if (status == RB_OK && n > 0)
-		status = w->sink->put(w->sink->user, rows, payload, n);
-	rb_keep_failure(&w->status, status);
+	return measure_length_of_group(&o, g, length);
 }
 
 /* Measures all groups on the threads of a team. */
 static rb_status
-measure_all_lengths(length_join *w, rb_thread *team)
+measure_all_lengths(length_join *w, rb_thread *team, const rb_row_sink *sink)
 {
 	rb_context *ctx = w->join.ctx;
 	const uint32_t threads = (uint32_t) rb_team_threads(team);
@@ -210,13 +189,13 @@ measure_all_lengths(length_join *w, rb_thread *team)
 
 	RB_TRY(RB_ALLOCATE(ctx, w->rooms, threads));
 	memset(w->rooms, 0, threads * sizeof *w->rooms);
-	status = rb_loop(team, w->join.ngroups, GRAIN, measure_lengths_piece, w);
+	status = rb_plane_join_measure(&w->join, team, measure_length_in_polygon, w, sink);
 	for (uint32_t i = 0; i < threads; i++)
 	{
 		rb_vec_free(ctx->memory, &w->rooms[i].terms);
 		rb_vec_free(ctx->memory, &w->rooms[i].segments);
 	}
-	return rb_loop_failure(w->status, status);
+	return status;
 }
 
 rb_status
@@ -224,7 +203,7 @@ rb_compose_lengths(rb_context *ctx, const rb_backend *backend, const rb_job *job
 				   const rb_row_sink *sink)
 {
 	const uint64_t parts = (uint64_t) job->red->nparts + job->blue->nparts;
-	length_join w = {.sink = sink};
+	length_join w = {.rooms = NULL};
 	rb_thread *team;
 	rb_status status;
 	RB_FREE_AT_END(ctx->memory, &w.rooms);
@@ -232,7 +211,7 @@ rb_compose_lengths(rb_context *ctx, const rb_backend *backend, const rb_job *job
 	RB_TRY(rb_team_open(ctx, rb_threads_for(ctx, parts, RB_EDGES_PER_THREAD), &team));
 	status = rb_plane_join_open(&w.join, ctx, team, backend, job);
 	if (status == RB_OK)
-		status = measure_all_lengths(&w, team);
+		status = measure_all_lengths(&w, team, sink);
 	rb_plane_join_close(&w.join);
 	rb_team_close(&team);
 	return status;

@@ -64,6 +64,15 @@ typedef struct rb_rings
 extern rb_status rb_rings_open(rb_context *ctx, rb_thread *team, const rb_set *set, rb_rings *r);
 extern void rb_rings_close(rb_memory *memory, rb_rings *r);
 
+/* Returns the id of a row. */
+static inline int64_t
+rb_id_of_polygon(const rb_set *set, uint32_t row)
+{
+	if (set->view != NULL && !set->composed_ids)
+		return rb_view_id(set->view, row);
+	return set->ids != NULL ? set->ids[row] : (int64_t) ((uint64_t) set->first_id + row);
+}
+
 /* Returns the ends of an edge. */
 static inline const double *
 rb_edge(const rb_rings *r, uint32_t i)
@@ -232,6 +241,8 @@ typedef struct rb_plane_join
 	const rb_rings *side[2]; /* Rings of both sides, which are the same in a self join */
 	uint32_t *bad[2];        /* Bitmaps of invalid rows */
 	const uint32_t *skipped[2];
+	uint32_t *rank
+		[2]; /* Position of each row in the order of ids, or NULL if that is the order of rows */
 	/* Pairs of edges that share a point; the first parts of rows whose boxes overlap, too */
 	rb_notes notes;
 	size_t *group; /* Start of each pair of rows in `notes`, with one more entry at the end */
@@ -247,6 +258,17 @@ typedef struct rb_plane_join
 extern rb_status rb_plane_join_open(rb_plane_join *w, rb_context *ctx, rb_thread *team,
 									const rb_backend *backend, const rb_job *job);
 extern void rb_plane_join_close(rb_plane_join *w);
+
+/* Computes a measure of the rows of group g, 0 if they have no pair in the result. */
+typedef rb_status (*rb_measure_rows)(void *user, uint32_t thread, size_t g, rb_pair rows,
+									 double *value);
+
+/*
+ * Measures all groups on the threads of a team, and passes the pairs of rows on: by the id of red, then
+ * by that of blue. In a self join, the row with the smaller id is red.
+ */
+extern rb_status rb_plane_join_measure(rb_plane_join *w, rb_thread *team, rb_measure_rows measure,
+									   void *user, const rb_row_sink *sink);
 
 /* Returns the rows of group g. */
 extern rb_pair rb_plane_join_rows(const rb_plane_join *w, size_t g);

@@ -35,8 +35,7 @@
 
 #include <math.h>
 
-#define GRAIN RB_SIZE(16, 1) /* Number of pairs of rows a thread takes at a time */
-#define CHECK_INTERVAL 1024  /* Number of small steps between checks for cancellation */
+#define CHECK_INTERVAL 1024 /* Number of small steps between checks for cancellation */
 
 /* Memory of one thread */
 typedef struct area_room
@@ -49,9 +48,7 @@ typedef struct area_room
 typedef struct area_join
 {
 	rb_plane_join join;
-	const rb_row_sink *sink;
 	area_room *rooms;
-	int status;
 } area_join;
 
 /* A pair of rows */
@@ -211,55 +208,24 @@ measure_area_of_group(area_pair *o, size_t g, double *area)
 	return o->meets ? rb_area_sum(o->w->ctx, &room->terms, area) : RB_OK;
 }
 
-/* Returns the id of a row of a self join. */
-static int64_t
-id_of_polygon(const rb_plane_join *w, uint32_t row)
+/* Computes the common area of the rows of group g. */
+static rb_status
+measure_common_area(void *user, uint32_t thread, size_t g, rb_pair rows, double *area)
 {
-	const rb_set *set = w->job->red;
+	area_join *w = user;
+	area_pair o = {.w = &w->join,
+				   .contacts = &w->join.rooms[thread],
+				   .room = &w->rooms[thread],
+				   .row = {rows.red, rows.blue}};
 
-	return set->ids != NULL ? set->ids[row] : (int64_t) ((uint64_t) set->first_id + row);
-}
-
-/* Measures a range of groups. */
-static void
-measure_areas_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
-{
-	area_join *w = arg;
-	rb_pair rows[GRAIN];
-	uint64_t payload[GRAIN];
-	rb_status status = RB_OK;
-	size_t n = 0;
-
-	for (uint64_t g = from; g < to && status == RB_OK; g++)
-	{
-		const int thread = rb_thread_number(me);
-		const rb_pair p = rb_plane_join_rows(&w->join, g);
-		area_pair o = {.w = &w->join,
-					   .contacts = &w->join.rooms[thread],
-					   .room = &w->rooms[thread],
-					   .row = {p.red, p.blue}};
-		double area = 0;
-
-		status = rb_should_stop(w->join.ctx) ? RB_STOPPED : measure_area_of_group(&o, g, &area);
-		if (status != RB_OK || area == 0)
-			continue;
-		/* In a self join, the row with the smaller id comes first. */
-		rows[n] = w->join.job->blue == NULL &&
-						  id_of_polygon(&w->join, p.red) > id_of_polygon(&w->join, p.blue)
-					  ? (rb_pair){p.blue, p.red}
-					  : p;
-		memcpy(&payload[n++], &area, sizeof area);
-	}
-	if (status == RB_OK && n > 0)
-		status = w->sink->put(w->sink->user, rows, payload, n);
-	rb_keep_failure(&w->status, status);
+	return measure_area_of_group(&o, g, area);
 }
 
 /* ---- all pairs ---- */
 
 /* Measures all groups on the threads of a team. */
 static rb_status
-measure_all_areas(area_join *w, rb_thread *team)
+measure_all_areas(area_join *w, rb_thread *team, const rb_row_sink *sink)
 {
 	rb_context *ctx = w->join.ctx;
 	const uint32_t threads = (uint32_t) rb_team_threads(team);
@@ -267,7 +233,7 @@ measure_all_areas(area_join *w, rb_thread *team)
 
 	RB_TRY(RB_ALLOCATE(ctx, w->rooms, threads));
 	memset(w->rooms, 0, threads * sizeof *w->rooms);
-	status = rb_loop(team, w->join.ngroups, GRAIN, measure_areas_piece, w);
+	status = rb_plane_join_measure(&w->join, team, measure_common_area, w, sink);
 	for (uint32_t i = 0; i < threads; i++)
 	{
 		area_room *room = &w->rooms[i];
@@ -277,7 +243,7 @@ measure_all_areas(area_join *w, rb_thread *team)
 		for (int side = 0; side < 2; side++)
 			rb_vec_free(ctx->memory, &room->change[side]);
 	}
-	return rb_loop_failure(w->status, status);
+	return status;
 }
 
 rb_status
@@ -286,7 +252,7 @@ rb_compose_areas(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 {
 	const uint64_t parts =
 		(uint64_t) job->red->nparts + (job->blue != NULL ? job->blue->nparts : 0);
-	area_join w = {.sink = sink};
+	area_join w = {.rooms = NULL};
 	rb_thread *team;
 	rb_status status;
 	RB_FREE_AT_END(ctx->memory, &w.rooms);
@@ -294,7 +260,7 @@ rb_compose_areas(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 	RB_TRY(rb_team_open(ctx, rb_threads_for(ctx, parts, RB_EDGES_PER_THREAD), &team));
 	status = rb_plane_join_open(&w.join, ctx, team, backend, job);
 	if (status == RB_OK)
-		status = measure_all_areas(&w, team);
+		status = measure_all_areas(&w, team, sink);
 	rb_plane_join_close(&w.join);
 	rb_team_close(&team);
 	return status;

@@ -246,13 +246,6 @@ check_polygon(const polygon_checks *w, polygon_room *room, uint32_t row, rb_poly
 
 /* ---- all rows ---- */
 
-/* Returns the id of a row. */
-static int64_t
-id_of_checked_row(const rb_set *set, uint32_t row)
-{
-	return set->ids != NULL ? set->ids[row] : (int64_t) ((uint64_t) set->first_id + row);
-}
-
 /* Records a bad row. The first one is that with the smallest id, since rows may come in any order. */
 static void
 note_bad_polygon(polygon_checks *w, uint32_t row, const rb_polygon_place *f)
@@ -261,7 +254,7 @@ note_bad_polygon(polygon_checks *w, uint32_t row, const rb_polygon_place *f)
 	pthread_mutex_lock(&w->lock);
 	w->because[f->fault]++;
 	if (w->first == UINT32_MAX ||
-		id_of_checked_row(w->r->set, row) < id_of_checked_row(w->r->set, w->first))
+		rb_id_of_polygon(w->r->set, row) < rb_id_of_polygon(w->r->set, w->first))
 	{
 		w->first = row;
 		w->fault = *f;
@@ -366,7 +359,7 @@ report_bad_polygons(polygon_checks *w, bool skip, rb_solid_side of)
 	if (w->first == UINT32_MAX || skip)
 		return RB_OK;
 	describe_polygon_fault(text, sizeof text, &w->fault);
-	return rb_fail(w->ctx, RB_BAD_POLYGON, (uint64_t) id_of_checked_row(set, w->first),
+	return rb_fail(w->ctx, RB_BAD_POLYGON, (uint64_t) rb_id_of_polygon(set, w->first),
 				   (uint64_t) of, text);
 }
 

@@ -677,6 +677,89 @@ ties(void)
 	}
 }
 
+/* ---- order ---- */
+
+#define SQUARES 60
+
+/* Pairs of ids in the order in which they arrive */
+typedef struct arrivals
+{
+	const rb_set *side[2];
+	int64_t id[SQUARES * SQUARES][2];
+	size_t n;
+} arrivals;
+
+static rb_status
+put_arrival(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
+{
+	arrivals *a = user;
+
+	(void) payload;
+	for (size_t i = 0; i < n; i++)
+	{
+		a->id[a->n][0] = a->side[0]->ids[rows[i].red];
+		a->id[a->n++][1] = a->side[1]->ids[rows[i].blue];
+	}
+	return RB_OK;
+}
+
+/* Builds overlapping squares along a line, whose ids do not have the order of the rows. */
+static const rb_set *
+build_squares(int64_t first)
+{
+	const rb_set *set = NULL;
+	rb_builder b;
+	rb_error error;
+
+	rb_builder_init(&b, memory, RB_EDGE2);
+	for (int i = 0; i < SQUARES; i++)
+	{
+		const int k = i * 37 % SQUARES;
+		polygon p = {.nrings = 0};
+
+		add_rectangle(&p, true, k, 0, k + 4.5, 4.5);
+		build_polygon(&b, &p, first + (k * 23 % SQUARES));
+	}
+	CHECK(rb_builder_finish(&b, &set, &error) == RB_OK, "no set");
+	rb_builder_free(&b);
+	return set;
+}
+
+/* Pairs arrive by the id of red, then by that of blue, on any number of threads. */
+static void
+order_of_pairs(void)
+{
+	static arrivals a;
+	const rb_set *sets[2] = {build_squares(-20), build_squares(1000)};
+
+	for (int self = 0; self < 2; self++)
+		for (int threads = 1; threads <= 7; threads += 3)
+		{
+			const rb_job job = {
+				.red = sets[0], .blue = self == 1 ? NULL : sets[1], .predicate = RB_AREA};
+			const rb_row_sink sink = {put_arrival, &a};
+
+			a.n = 0;
+			a.side[0] = sets[0];
+			a.side[1] = self == 1 ? sets[0] : sets[1];
+			ctx.threads = threads;
+			CHECK(rb_compose_areas(&ctx, &rb_backend_cpu, &job, &sink) == RB_OK, "%s",
+				  ctx.error.text);
+			CHECK(a.n > 3 * SQUARES, "%zu pairs", a.n);
+			for (size_t i = 0; i < a.n; i++)
+			{
+				const int64_t *x = a.id[i], *y = a.id[i > 0 ? i - 1 : 0];
+
+				CHECK(i == 0 || y[0] < x[0] || (y[0] == x[0] && y[1] < x[1]),
+					  "(%d, %d) after (%d, %d)", (int) x[0], (int) x[1], (int) y[0], (int) y[1]);
+				CHECK(self == 0 || x[0] < x[1], "(%d, %d)", (int) x[0], (int) x[1]);
+			}
+		}
+	ctx.threads = 1;
+	rb_set_release(&sets[0]);
+	rb_set_release(&sets[1]);
+}
+
 /* ---- stops and memory ---- */
 
 static void
@@ -738,6 +821,7 @@ main(void)
 	CHECK_RUN(rounded_coordinates);
 	CHECK_RUN(far_exponents);
 	CHECK_RUN(ties);
+	CHECK_RUN(order_of_pairs);
 	CHECK_RUN(little_memory_and_stop);
 	CHECK(rb_memory_used(memory) == 0, "left behind");
 	rb_memory_destroy(memory);
