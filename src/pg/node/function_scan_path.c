@@ -259,7 +259,7 @@ static const CustomScanMethods aggregate_scan_methods[] = {
 static Plan *plan_aggregate_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist,
 								 List *clauses, List *children);
 
-static const CustomPathMethods aggregate_path_methods = {.CustomName = "redblue answer",
+static const CustomPathMethods aggregate_path_methods = {.CustomName = "redblue aggregate",
 														 .PlanCustomPath = plan_aggregate_scan};
 
 /* Returns the methods of the aggregate scan for a result, which name it in EXPLAIN. */
