@@ -62,28 +62,30 @@ extend_group_box(double *box, const double *by)
 	}
 }
 
-/* Spreads the bits of x, with two zero bits between neighbors. */
+/* Spreads the CURVE_BITS bits of x, with two zero bits between neighbors. */
 static uint64_t
 spread_morton_bits(uint64_t x)
 {
-	uint64_t to = 0;
-
-	for (int i = 0; i < CURVE_BITS; i++)
-		to |= (x >> i & 1) << 3 * i;
-	return to;
+	/* Each step moves the upper half of every group of bits. */
+	x = (x | x << 32) & 0x001f00000000ffff;
+	x = (x | x << 16) & 0x001f0000ff0000ff;
+	x = (x | x << 8) & 0x100f00f00f00f00f;
+	x = (x | x << 4) & 0x10c30c30c30c30c3;
+	return (x | x << 2) & 0x1249249249249249;
 }
 
-rb_status
-rb_boxes_order(rb_context *ctx, rb_boxes *b)
+/* Sorts items by the positions of their centers on a curve through the box of all of them. */
+static rb_status
+sort_items_along_curve(rb_context *ctx, rb_boxes *b, uint32_t from, uint32_t to)
 {
 	double all[6];
 
-	if (b->n == 0)
+	if (from == to)
 		return RB_OK;
-	memcpy(all, b->box, sizeof all);
-	for (uint32_t i = 1; i < b->n; i++)
+	memcpy(all, b->box + 6 * (size_t) from, sizeof all);
+	for (uint32_t i = from + 1; i < to; i++)
 		extend_group_box(all, b->box + 6 * (size_t) i);
-	for (uint32_t i = 0; i < b->n; i++)
+	for (uint32_t i = from; i < to; i++)
 	{
 		const double *box = b->box + 6 * (size_t) i;
 
@@ -101,7 +103,14 @@ rb_boxes_order(rb_context *ctx, rb_boxes *b)
 		if (rb_stop_due(ctx, i, RB_CURVE_CHECK_INTERVAL))
 			return RB_STOPPED;
 	}
-	RB_TRY(rb_sort(ctx, b->order, b->n, sizeof *b->order, by_curve_position, NULL));
+	return rb_sort(ctx, b->order + from, to - from, sizeof *b->order, by_curve_position, NULL);
+}
+
+rb_status
+rb_boxes_order_rows(rb_context *ctx, rb_boxes *b, const uint32_t *start, uint32_t nrows)
+{
+	for (uint32_t row = 0; row < nrows; row++)
+		RB_TRY(sort_items_along_curve(ctx, b, start[row], start[row + 1]));
 	for (int level = 1; level < b->levels; level++)
 	{
 		const uint32_t below = b->first[level] - b->first[level - 1];
@@ -122,6 +131,14 @@ rb_boxes_order(rb_context *ctx, rb_boxes *b)
 	return RB_OK;
 }
 
+rb_status
+rb_boxes_order(rb_context *ctx, rb_boxes *b)
+{
+	const uint32_t start[2] = {0, b->n};
+
+	return rb_boxes_order_rows(ctx, b, start, 1);
+}
+
 /* Returns true if two boxes (three low, then three high coordinates) overlap or touch. */
 static bool
 do_tree_boxes_overlap(const double *a, const double *b)
@@ -131,8 +148,8 @@ do_tree_boxes_overlap(const double *a, const double *b)
 }
 
 rb_status
-rb_boxes_find(const rb_boxes *b, const double *box, rb_status (*take)(void *user, uint32_t item),
-			  void *user)
+rb_boxes_find_in_row(const rb_boxes *b, uint32_t from, uint32_t to, const double *box,
+					 rb_status (*take)(void *user, uint32_t item), void *user)
 {
 	struct
 	{
@@ -142,7 +159,7 @@ rb_boxes_find(const rb_boxes *b, const double *box, rb_status (*take)(void *user
 	int n = 0;
 	rb_status status = RB_OK;
 
-	if (b->n == 0)
+	if (from == to)
 		return RB_OK;
 	stack[n].node = 0;
 	stack[n++].level = b->levels - 1;
@@ -151,9 +168,12 @@ rb_boxes_find(const rb_boxes *b, const double *box, rb_status (*take)(void *user
 		const uint32_t node = stack[--n].node;
 		const int level = stack[n].level;
 		const uint32_t at = level == 0 ? b->order[node].item : b->first[level] + node;
+		const uint64_t first = (uint64_t) node << 3 * level;
 		uint32_t below, end;
 
-		if (!do_tree_boxes_overlap(b->box + 6 * (size_t) at, box))
+		/* A node has eight items, or 64 items, and so on, in the order. */
+		if (first >= to || first + (UINT64_C(1) << 3 * level) <= from ||
+			!do_tree_boxes_overlap(b->box + 6 * (size_t) at, box))
 			continue;
 		if (level == 0)
 		{
@@ -169,6 +189,13 @@ rb_boxes_find(const rb_boxes *b, const double *box, rb_status (*take)(void *user
 		}
 	}
 	return status;
+}
+
+rb_status
+rb_boxes_find(const rb_boxes *b, const double *box, rb_status (*take)(void *user, uint32_t item),
+			  void *user)
+{
+	return rb_boxes_find_in_row(b, 0, b->n, box, take, user);
 }
 
 void

@@ -179,11 +179,23 @@ extern rb_status rb_boxes_room(rb_context *ctx, rb_boxes *b, uint32_t n);
 extern rb_status rb_boxes_order(rb_context *ctx, rb_boxes *b);
 
 /*
+ * Does the same, but keeps the items of each row together: those of row r are start[r] to start[r + 1]
+ * - 1, and at the same positions of the order.
+ */
+extern rb_status rb_boxes_order_rows(rb_context *ctx, rb_boxes *b, const uint32_t *start,
+									 uint32_t nrows);
+
+/*
  * Calls `take` for each item whose box intersects the given box, until it returns a status other
  * than RB_OK.
  */
 extern rb_status rb_boxes_find(const rb_boxes *b, const double *box,
 							   rb_status (*take)(void *user, uint32_t item), void *user);
+
+/* Does the same for the items at positions from `from` to `to` - 1 of the order. */
+extern rb_status rb_boxes_find_in_row(const rb_boxes *b, uint32_t from, uint32_t to,
+									  const double *box,
+									  rb_status (*take)(void *user, uint32_t item), void *user);
 
 /* Frees the memory of a tree of boxes. */
 extern void rb_boxes_free(rb_memory *memory, rb_boxes *b);

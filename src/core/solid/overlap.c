@@ -33,14 +33,17 @@
  *		line of a red edge e, blue edge from x to y	e x (x - y)
  *
  * The pairs of faces that may cross are those that the join for RB_CONTACT finds; they touch in the
- * stored position. Along an edge, a point changes its side where the edge pierces a face. So one ray
- * per connected part of a surface gives the sides of all corners.
+ * stored position. Along an edge, a point changes its side where the edge pierces a face. So the sides of
+ * all corners follow from that of one corner of each connected part of a surface: a corner outside the
+ * box of the other solid, or if there is none, a corner from which a ray starts. Of each solid, only
+ * triangles whose boxes overlap the box of the other one are visited, which a box tree finds.
  *
  * Which pairs of solids have a result, and which share an area only, comes from their relation
  * (relate.c), in the stored position.
  */
 #include "core/solid/overlap.h"
 #include "core/base/parallel.h"
+#include "core/intersection/intersection.h"
 #include "core/join/join.h"
 #include "core/primitive/contact.h"
 #include "core/primitive/ray.h"
@@ -49,25 +52,21 @@
 
 #include <math.h>
 
-#define GRAIN RB_SIZE(4, 1)      /* Number of pairs of rows a thread takes at a time */
-#define ROW_GRAIN RB_SIZE(64, 2) /* Number of rows a thread takes at a time */
-#define CHECK_INTERVAL 1024      /* Pairs of triangles between checks for cancellation */
+#define GRAIN RB_SIZE(4, 1)             /* Number of pairs of rows a thread takes at a time */
+#define TRIANGLE_GRAIN RB_SIZE(4096, 8) /* Number of triangles a thread takes at a time */
+#define CHECK_INTERVAL 1024             /* Pairs of triangles between checks for cancellation */
 
 _Static_assert(sizeof(rb_overlap) == RB_OVERLAP_WORDS * sizeof(uint64_t),
 			   "the measures of an overlap have RB_OVERLAP_WORDS words");
 
-/* One side, with an order in which each triangle, but the first of each part, has a neighbor before it */
+/* One side, with a box tree of its triangles, those of each row together */
 typedef struct overlap_side
 {
 	const rb_set *set;
 	const rb_fans *fans;
 	uint32_t *start; /* First triangle of each row */
 	double *box;     /* Low and high corner of each row */
-	/* Triangles of each row from `start`, neighbors first; RB_NO_SHEET after the last one */
-	uint32_t *order;
-	uint32_t *
-		enter; /* For each triangle, its side to the neighbor, or RB_NO_SHEET if it is a first one */
-	uint32_t *from; /* Side of the neighbor on the same edge */
+	rb_boxes tree;
 } overlap_side;
 
 /* Memory of one thread */
@@ -79,9 +78,12 @@ typedef struct overlap_room
 	RB_VEC(rb_flat_pair) flat; /* Coplanar triangles that share an area that counts */
 	/* For each triangle of the two rows: bit k if side k pierces an odd number of faces */
 	uint8_t *odd[2];
-	uint8_t *inside[2]; /* Bit k if corner k is inside the other solid */
+	uint8_t *corners[2]; /* For each triangle: sides of its corners, as bits of CORNER_... */
+	/* Triangles whose boxes overlap the box of the other row; those whose neighbors are visited next */
+	RB_VEC(uint32_t) near;
+	RB_VEC(uint32_t) queue;
 	size_t odd_cap[2];
-	size_t inside_cap[2];
+	size_t corners_cap[2];
 } overlap_room;
 
 typedef struct overlaps
@@ -157,38 +159,45 @@ side_of_moved_line(rb_exact_env *env, const double *b, const double *c, const do
 	return sign != 0 ? sign : first_sign_of_cross(b, c, y, x);
 }
 
-/* Returns true if p is before or beyond all corners of triangle t along an axis. */
-static bool
-is_beside(const double *t, const double *p, int a)
+/* A corner of one side, on a walk through the triangles above it of the other side */
+typedef struct corner_ray
 {
-	return p[a] < rb_min(t[a], rb_min(t[3 + a], t[6 + a])) ||
-		   p[a] > rb_max(t[a], rb_max(t[3 + a], t[6 + a]));
+	const overlap_pair *pair;
+	const double *p;
+	int side;
+	bool inside;
+} corner_ray;
+
+/* Receives a triangle whose box the upward ray from a corner meets. */
+static rb_status
+receive_triangle_above(void *user, uint32_t i)
+{
+	corner_ray *r = user;
+	const overlap_side *s = &r->pair->w->side[!r->side];
+	rb_exact_env *env = &r->pair->room->env;
+	const double *t = triangle_of_side(s, i), *p = r->p;
+	const int moved = r->side == 0 ? 1 : -1;
+	int turn;
+
+	if (s->fans->sheet[i] == RB_NO_SHEET)
+		return RB_OK;
+	turn = rb_side_in_moved_projection(env, 2, p, t, t + 3, moved);
+	if (turn != 0 && rb_side_in_moved_projection(env, 2, p, t + 3, t + 6, moved) == turn &&
+		rb_side_in_moved_projection(env, 2, p, t + 6, t, moved) == turn)
+		r->inside ^= side_of_moved_plane(env, t, p, -moved) == -turn;
+	return RB_OK;
 }
 
 /* Returns true if p is in the row of the other side, `side` being the side of p. */
 static bool
 is_corner_inside(const overlap_pair *o, const double *p, int side)
 {
-	const overlap_side *s = &o->w->side[!side];
-	rb_exact_env *env = &o->room->env;
-	const int moved = side == 0 ? 1 : -1;
-	bool inside = false;
+	const double box[6] = {p[0], p[1], p[2], p[0], p[1], DBL_MAX};
+	corner_ray r = {.pair = o, .p = p, .side = side};
 
-	for (uint32_t i = o->first[!side]; i < o->end[!side]; i++)
-	{
-		const double *t = triangle_of_side(s, i);
-		int turn;
-
-		/* Skip triangles that are not above the point. */
-		if (p[2] > rb_max(t[2], rb_max(t[5], t[8])) || is_beside(t, p, 0) || is_beside(t, p, 1) ||
-			s->fans->sheet[i] == RB_NO_SHEET)
-			continue;
-		turn = rb_side_in_moved_projection(env, 2, p, t, t + 3, moved);
-		if (turn != 0 && rb_side_in_moved_projection(env, 2, p, t + 3, t + 6, moved) == turn &&
-			rb_side_in_moved_projection(env, 2, p, t + 6, t, moved) == turn)
-			inside ^= side_of_moved_plane(env, t, p, -moved) == -turn;
-	}
-	return inside;
+	(void) rb_boxes_find_in_row(&o->w->side[!side].tree, o->first[!side], o->end[!side], box,
+								receive_triangle_above, &r);
+	return r.inside;
 }
 
 /* ---- terms ---- */
@@ -280,36 +289,120 @@ add_pair_of_triangles(overlap_pair *o, uint32_t r, uint32_t b)
 						 (rb_overlap_term){.plus = red, .minus = blue, .p = end[0], .q = end[1]});
 }
 
-/* Finds the sides of the corners of a triangle from those of its neighbor, or by a ray. */
-static uint8_t
-locate_corners(const overlap_pair *o, int side, uint32_t i)
+/* ---- inner corners ---- */
+
+#define CORNER_INSIDE 1   /* Times 2^k if corner k is inside the other solid */
+#define CORNER_NEAR 8     /* The triangle's box overlaps the box of the other row */
+#define CORNER_LOCATED 16 /* The sides of its corners are known */
+
+/* Triangles of one side that are near the other one */
+typedef struct near_triangles
+{
+	overlap_pair *pair;
+	int side;
+} near_triangles;
+
+/* Receives a triangle whose box overlaps the box of the other row. */
+static rb_status
+receive_near_triangle(void *user, uint32_t i)
+{
+	const near_triangles *n = user;
+	overlap_room *room = n->pair->room;
+
+	if (n->pair->w->side[n->side].fans->sheet[i] == RB_NO_SHEET)
+		return RB_OK;
+	room->corners[n->side][i - n->pair->first[n->side]] = CORNER_NEAR;
+	return rb_vec_append(n->pair->w->ctx, &room->near, i);
+}
+
+/* Stores the sides of all corners of a triangle, given that of corner k, and queues the triangle. */
+static rb_status
+locate_corners(overlap_pair *o, int side, uint32_t i, uint32_t k, bool inside)
+{
+	const uint8_t odd = o->room->odd[side][i - o->first[side]];
+	uint8_t corners = CORNER_NEAR | CORNER_LOCATED;
+
+	for (uint32_t n = 0; n < 3; n++)
+	{
+		corners |= (uint8_t) ((inside ? CORNER_INSIDE : 0) << (k + n) % 3);
+		inside = inside != (odd >> (k + n) % 3 & 1);
+	}
+	o->room->corners[side][i - o->first[side]] = corners;
+	return rb_vec_append(o->w->ctx, &o->room->queue, i);
+}
+
+/* Finds the sides of the corners of all near triangles that are connected with those of the queue. */
+static rb_status
+locate_corners_of_neighbors(overlap_pair *o, int side)
 {
 	const overlap_side *s = &o->w->side[side];
-	const uint8_t odd = o->room->odd[side][i - o->first[side]];
-	const double *t = triangle_of_side(s, i);
-	const uint32_t enter = s->enter[i], from = s->from[i];
-	bool in[3];
-	uint32_t k = 0;
+	overlap_room *room = o->room;
 
-	if (enter == RB_NO_SHEET)
+	for (size_t n = 0; room->queue.n > 0; n++)
 	{
-		in[0] = is_corner_inside(o, t, side);
-		in[1] = in[0] != (odd & 1);
-	}
-	else
-	{
-		const uint8_t there = o->room->inside[side][from / 3 - o->first[side]];
-		const uint32_t j = from % 3;
-		const bool start = there >> j & 1, end = there >> (j + 1) % 3 & 1;
-		bool same;
+		const uint32_t i = room->queue.at[--room->queue.n];
+		const uint8_t here = room->corners[side][i - o->first[side]];
 
-		k = enter % 3;
-		same = rb_equal3(t + 3 * k, triangle_of_side(s, from / 3) + 3 * j);
-		in[k] = same ? start : end;
-		in[(k + 1) % 3] = same ? end : start;
+		if (rb_stop_due(o->w->ctx, n, CHECK_INTERVAL))
+			return RB_STOPPED;
+		for (uint32_t k = 0; k < 3; k++)
+			for (uint32_t other = s->fans->next[3 * i + k]; other != 3 * i + k;
+				 other = s->fans->next[other])
+			{
+				const uint32_t m = other / 3;
+
+				if ((room->corners[side][m - o->first[side]] & (CORNER_NEAR | CORNER_LOCATED)) !=
+					CORNER_NEAR)
+					continue;
+				/* Both sides are between the same corners, perhaps in opposite directions. */
+				RB_TRY(locate_corners(o, side, m, other % 3,
+									  here >> (rb_equal3(triangle_of_side(s, m) + 3 * (other % 3),
+														 triangle_of_side(s, i) + 3 * k)
+												   ? k
+												   : (k + 1) % 3) &
+										  CORNER_INSIDE));
+			}
 	}
-	in[(k + 2) % 3] = in[(k + 1) % 3] != (odd >> (k + 1) % 3 & 1);
-	return (uint8_t) (in[0] | in[1] << 1 | in[2] << 2);
+	return RB_OK;
+}
+
+/* Returns the first corner of a triangle that is outside a box, or 3. */
+static uint32_t
+find_corner_outside_box(const double *t, const double *box)
+{
+	for (uint32_t k = 0; k < 3; k++)
+		if (!rb_boxes_overlap(t + 3 * k, t + 3 * k, box, box + 3))
+			return k;
+	return 3;
+}
+
+/*
+ * Finds the sides of the corners of all near triangles. Corners outside the box of the other row are
+ * outside. Parts of the surface without such corners, which nothing connects, need a ray each.
+ */
+static rb_status
+locate_near_corners(overlap_pair *o, int side)
+{
+	const overlap_side *s = &o->w->side[side];
+	const double *box = o->w->side[!side].box + 6 * (size_t) o->row[!side];
+	overlap_room *room = o->room;
+
+	rb_vec_clear(&room->queue);
+	for (int by_ray = 0; by_ray < 2; by_ray++)
+		for (size_t n = 0; n < room->near.n; n++)
+		{
+			const uint32_t i = room->near.at[n];
+			const double *t = triangle_of_side(s, i);
+			const uint32_t k = by_ray ? 0 : find_corner_outside_box(t, box);
+
+			if (rb_stop_due(o->w->ctx, n, CHECK_INTERVAL))
+				return RB_STOPPED;
+			if (k == 3 || (room->corners[side][i - o->first[side]] & CORNER_LOCATED) != 0)
+				continue;
+			RB_TRY(locate_corners(o, side, i, k, by_ray && is_corner_inside(o, t, side)));
+			RB_TRY(locate_corners_of_neighbors(o, side));
+		}
+	return RB_OK;
 }
 
 /* Adds the terms of edges that end inside the other solid. */
@@ -317,20 +410,23 @@ static rb_status
 add_inner_corners(overlap_pair *o, int side)
 {
 	const overlap_side *s = &o->w->side[side];
+	near_triangles near = {o, side};
+	overlap_room *room = o->room;
 
-	for (uint32_t n = o->first[side]; n < o->end[side] && s->order[n] != RB_NO_SHEET; n++)
+	rb_vec_clear(&room->near);
+	RB_TRY(rb_boxes_find_in_row(&s->tree, o->first[side], o->end[side],
+								o->w->side[!side].box + 6 * (size_t) o->row[!side],
+								receive_near_triangle, &near));
+	RB_TRY(locate_near_corners(o, side));
+	for (size_t n = 0; n < room->near.n; n++)
 	{
-		const uint32_t i = s->order[n];
+		const uint32_t i = room->near.at[n];
 		const double *t = triangle_of_side(s, i);
 		const int c = rb_points_inward(s->fans, i) ? 1 : 2;
-		const uint8_t in = locate_corners(o, side, i);
 
-		if (rb_stop_due(o->w->ctx, n, CHECK_INTERVAL))
-			return RB_STOPPED;
-		o->room->inside[side][i - o->first[side]] = in;
-		if (in >> c & 1)
+		if (room->corners[side][i - o->first[side]] >> c & CORNER_INSIDE)
 			RB_TRY(rb_vec_append(
-				o->w->ctx, &o->room->terms.terms,
+				o->w->ctx, &room->terms.terms,
 				(rb_overlap_term){.plus = t, .p = {.b = t + 3 * (3 - c)}, .q = {.b = t + 3 * c}}));
 	}
 	return RB_OK;
@@ -359,41 +455,41 @@ choose_origin(overlap_pair *o)
 
 /* ---- depth ---- */
 
+/* Receives a triangle whose box overlaps the common box. */
+static rb_status
+receive_face_of_depth(void *user, uint32_t i)
+{
+	const near_triangles *n = user;
+	const overlap_side *s = &n->pair->w->side[n->side];
+
+	if (s->fans->sheet[i] == RB_NO_SHEET)
+		return RB_OK;
+	return rb_vec_append(n->pair->w->ctx, &n->pair->room->faces[n->side].at,
+						 ((rb_depth_face){triangle_of_side(s, i), rb_points_inward(s->fans, i)}));
+}
+
 /* Computes the depth of the overlap of a pair whose interiors meet. */
 static rb_status
 measure_depth(overlap_pair *o, double *depth)
 {
 	const double *red = o->w->side[0].box + 6 * (size_t) o->row[0];
 	const double *blue = o->w->side[1].box + 6 * (size_t) o->row[1];
-	double low[3], high[3];
+	double box[6];
 
 	for (int a = 0; a < 3; a++)
 	{
-		low[a] = rb_max(red[a], blue[a]);
-		high[a] = rb_min(red[3 + a], blue[3 + a]);
+		box[a] = rb_max(red[a], blue[a]);
+		box[3 + a] = rb_min(red[3 + a], blue[3 + a]);
 	}
 	for (int side = 0; side < 2; side++)
 	{
-		const overlap_side *s = &o->w->side[side];
-		rb_depth_faces *faces = &o->room->faces[side];
+		near_triangles near = {o, side};
 
-		rb_vec_clear(&faces->at);
-		for (uint32_t i = o->first[side]; i < o->end[side]; i++)
-		{
-			const double *t = triangle_of_side(s, i);
-			bool near = s->fans->sheet[i] != RB_NO_SHEET;
-
-			if (rb_stop_due(o->w->ctx, i, CHECK_INTERVAL))
-				return RB_STOPPED;
-			for (int a = 0; a < 3; a++)
-				near = near && rb_min(t[a], rb_min(t[3 + a], t[6 + a])) <= high[a] &&
-					   rb_max(t[a], rb_max(t[3 + a], t[6 + a])) >= low[a];
-			if (near)
-				RB_TRY(rb_vec_append(o->w->ctx, &faces->at,
-									 ((rb_depth_face){t, rb_points_inward(s->fans, i)})));
-		}
+		rb_vec_clear(&o->room->faces[side].at);
+		RB_TRY(rb_boxes_find_in_row(&o->w->side[side].tree, o->first[side], o->end[side], box,
+									receive_face_of_depth, &near));
 	}
-	return rb_overlap_depth(o->w->ctx, o->room->faces, low, high, depth);
+	return rb_overlap_depth(o->w->ctx, o->room->faces, box, box + 3, depth);
 }
 
 /*
@@ -418,8 +514,9 @@ measure_overlap(overlaps *w, overlap_room *room, size_t g, rb_overlap *overlap, 
 		o.end[side] = s->start[o.row[side] + 1];
 		n = o.end[side] - o.first[side];
 		RB_TRY(RB_RENEW(w->ctx, room->odd[side], room->odd_cap[side], n));
-		RB_TRY(RB_RENEW(w->ctx, room->inside[side], room->inside_cap[side], n));
+		RB_TRY(RB_RENEW(w->ctx, room->corners[side], room->corners_cap[side], n));
 		memset(room->odd[side], 0, n);
+		memset(room->corners[side], 0, n);
 	}
 	rb_vec_clear(&room->terms.terms);
 	choose_origin(&o);
@@ -527,73 +624,32 @@ measure_overlaps_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* ---- all pairs ---- */
 
-/* Orders the triangles of a row. */
+/* Makes the boxes of a range of triangles. */
 static void
-order_triangles_of_row(overlap_side *s, uint32_t from, uint32_t to)
+make_triangle_boxes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	const uint32_t unseen = RB_NO_SHEET - 1;
-	uint32_t n = from, head = from;
-
-	for (uint32_t i = from; i < to; i++)
-		s->enter[i] = unseen;
-	for (uint32_t i = from; i < to; i++)
-	{
-		if (s->fans->sheet[i] == RB_NO_SHEET || s->enter[i] != unseen)
-			continue;
-		s->enter[i] = RB_NO_SHEET;
-		s->order[n++] = i;
-		for (; head < n; head++)
-			for (uint32_t k = 0; k < 3; k++)
-			{
-				const uint32_t side = 3 * s->order[head] + k;
-
-				for (uint32_t other = s->fans->next[side]; other != side;
-					 other = s->fans->next[other])
-					if (s->enter[other / 3] == unseen)
-					{
-						s->enter[other / 3] = other;
-						s->from[other / 3] = side;
-						s->order[n++] = other / 3;
-					}
-			}
-	}
-	while (n < to)
-		s->order[n++] = RB_NO_SHEET;
-}
-
-typedef struct ordering
-{
-	rb_context *ctx;
-	overlap_side *side;
-} ordering;
-
-/* Orders the triangles of a range of rows. */
-static void
-order_triangles_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
-{
-	const ordering *w = arg;
+	overlap_side *s = arg;
 
 	(void) me;
-	for (uint64_t row = from; row < to && !rb_should_stop(w->ctx); row++)
-		order_triangles_of_row(w->side, w->side->start[row], w->side->start[row + 1]);
+	for (uint64_t i = from; i < to; i++)
+		rb_kind_box(RB_TRIANGLE3, s->set->coords, (uint32_t) i, s->tree.box + 6 * i,
+					s->tree.box + 6 * i + 3);
 }
 
 /* Prepares a side. */
 static rb_status
 open_overlap_side(rb_context *ctx, rb_thread *team, const rb_fans *fans, overlap_side *s)
 {
-	const size_t n = (size_t) fans->set->nparts + 1, rows = (size_t) fans->set->nrows + 1;
-	ordering w = {ctx, s};
+	const size_t rows = (size_t) fans->set->nrows + 1;
 
 	s->set = fans->set;
 	s->fans = fans;
 	RB_TRY(RB_ALLOCATE(ctx, s->start, rows));
 	RB_TRY(RB_ALLOCATE(ctx, s->box, 6 * rows));
-	RB_TRY(RB_ALLOCATE(ctx, s->order, n));
-	RB_TRY(RB_ALLOCATE(ctx, s->enter, n));
-	RB_TRY(RB_ALLOCATE(ctx, s->from, n));
 	RB_TRY(rb_row_boxes(team, s->set, s->start, s->box));
-	return rb_loop(team, s->set->nrows, ROW_GRAIN, order_triangles_piece, &w);
+	RB_TRY(rb_boxes_room(ctx, &s->tree, s->set->nparts));
+	RB_TRY(rb_loop(team, s->set->nparts, TRIANGLE_GRAIN, make_triangle_boxes_piece, s));
+	return rb_boxes_order_rows(ctx, &s->tree, s->start, s->set->nrows);
 }
 
 /* Measures the overlaps of all groups on the threads of a team. */
@@ -618,12 +674,14 @@ measure_all_overlaps(overlaps *w, rb_thread *team)
 
 		rb_vec_free(w->ctx->memory, &room->terms.terms);
 		rb_vec_free(w->ctx->memory, &room->flat);
+		rb_vec_free(w->ctx->memory, &room->near);
+		rb_vec_free(w->ctx->memory, &room->queue);
 		for (int side = 0; side < 2; side++)
 			rb_vec_free(w->ctx->memory, &room->faces[side].at);
 		for (int side = 0; side < 2; side++)
 		{
 			RB_FREE(w->ctx->memory, room->odd[side]);
-			RB_FREE(w->ctx->memory, room->inside[side]);
+			RB_FREE(w->ctx->memory, room->corners[side]);
 		}
 	}
 	return rb_loop_failure(w->status, status);
@@ -676,9 +734,9 @@ rb_compose_overlaps(rb_context *ctx, const rb_backend *backend, const rb_job *jo
 {
 	overlaps w = {.ctx = ctx, .sink = sink, .job = job};
 	rb_status status;
-	RB_FREE_AT_END(ctx->memory, &w.rooms, &w.side[0].start, &w.side[0].box, &w.side[0].order,
-				   &w.side[0].enter, &w.side[0].from, &w.side[1].start, &w.side[1].box,
-				   &w.side[1].order, &w.side[1].enter, &w.side[1].from);
+	RB_FREE_AT_END(ctx->memory, &w.rooms, &w.side[0].start, &w.side[0].box, &w.side[0].tree.box,
+				   &w.side[0].tree.order, &w.side[1].start, &w.side[1].box, &w.side[1].tree.box,
+				   &w.side[1].tree.order);
 
 	rb_relations_open(&w.relations, ctx, backend, job);
 	status = find_overlaps(&w);

@@ -742,6 +742,114 @@ depth_of_large_coordinates(void)
 	CHECK(meet > 20 * rounds, "%ld pairs meet", meet);
 }
 
+#define MOST_BOXES 60
+
+/* The volumes that one solid shares with the rows of the other side */
+typedef struct many_overlaps
+{
+	double volume[MOST_BOXES];
+	pthread_mutex_t lock;
+} many_overlaps;
+
+static rb_status
+put_many(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
+{
+	many_overlaps *m = user;
+
+	pthread_mutex_lock(&m->lock);
+	for (size_t i = 0; i < n; i++)
+		memcpy(&m->volume[rows[i].blue], payload + RB_OVERLAP_WORDS * i, sizeof(double));
+	pthread_mutex_unlock(&m->lock);
+	return RB_OK;
+}
+
+#define FACETS 40 /* Squares along each side of a divided cube */
+
+/* Writes the sides of a box, each divided into n by n squares of two triangles. Returns their number. */
+static uint32_t
+write_divided_box(double *t, const double *low, const double *high, int n)
+{
+	uint32_t count = 0;
+
+	for (int i = 0; i < 6 * n * n; i++)
+	{
+		const int axis = i / (2 * n * n), up = i / (n * n) % 2, u = (axis + 1) % 3,
+				  v = (axis + 2) % 3;
+		double corner[4][3];
+
+		for (int k = 0; k < 4; k++)
+		{
+			corner[k][axis] = up ? high[axis] : low[axis];
+			corner[k][u] = low[u] + (high[u] - low[u]) / n * (i % n + (k == 1 || k == 2));
+			corner[k][v] = low[v] + (high[v] - low[v]) / n * (i / n % n + (k >= 2));
+		}
+		for (int h = 0; h < 2; h++, count++)
+			for (int k = 0; k < 3; k++)
+				memcpy(t + 9 * count + 3 * k, corner[(2 * h + k) % 4], 3 * sizeof *t);
+	}
+	return count;
+}
+
+/* Compares boxes inside, outside and across a cube of many facets, which has a cubic cavity. */
+static void
+many_facets(void)
+{
+	static const double ends[4][3] = {{0, 0, 0}, {40, 40, 40}, {10, 10, 10}, {30, 30, 30}};
+	static double cube[2 * FACETS * FACETS * 12 * 9], boxes[MOST_BOXES * 12 * 9];
+	static double low[MOST_BOXES][3], high[MOST_BOXES][3];
+	static uint32_t row_of[MOST_BOXES * 12], same_row[2 * FACETS * FACETS * 12];
+	const int n = check_rounds(FACETS) < 8 ? 8 : FACETS;
+	const uint32_t outer = write_divided_box(cube, ends[0], ends[1], n);
+	const rb_set red = {.kind = RB_TRIANGLE3,
+						.nparts = outer + write_divided_box(cube + 9 * outer, ends[2], ends[3], n),
+						.nrows = 1,
+						.coords = cube,
+						.row_of = same_row};
+	const rb_set blue = {.kind = RB_TRIANGLE3,
+						 .nparts = MOST_BOXES * 12,
+						 .nrows = MOST_BOXES,
+						 .coords = boxes,
+						 .row_of = row_of};
+	const rb_job job = {.red = &red, .blue = &blue, .predicate = RB_OVERLAP, .depth = true};
+	static many_overlaps m;
+	const rb_row_sink sink = {.put = put_many, .user = &m};
+	long whole = 0, partial = 0, apart = 0;
+
+	for (int i = 0; i < MOST_BOXES; i++)
+	{
+		for (int a = 0; a < 3; a++)
+		{
+			low[i][a] = check_below(100) * 0.5 - 5;
+			high[i][a] = low[i][a] + 0.5 * (1 + check_below(12));
+		}
+		for (uint32_t k = 0; k < 12; k++)
+			row_of[12 * i + (int) k] = (uint32_t) i;
+		write_divided_box(boxes + 108 * i, low[i], high[i], 1);
+	}
+	pthread_mutex_init(&m.lock, NULL);
+	memset(m.volume, 0, sizeof m.volume);
+	CHECK(rb_compose_overlaps(&ctx, &rb_backend_cpu, &job, &sink) == RB_OK, "%s", ctx.error.text);
+	for (int i = 0; i < MOST_BOXES; i++)
+	{
+		double size = 1, share[2] = {1, 1};
+
+		for (int a = 0; a < 3; a++)
+		{
+			size *= high[i][a] - low[i][a];
+			for (int k = 0; k < 2; k++)
+				share[k] *=
+					fmax(0, fmin(high[i][a], ends[2 * k + 1][a]) - fmax(low[i][a], ends[2 * k][a]));
+		}
+		share[0] -= share[1];
+		CHECK(m.volume[i] == share[0], "volume %g, not %g", m.volume[i], share[0]);
+		whole += share[0] == size;
+		partial += share[0] > 0 && share[0] < size;
+		apart += share[0] == 0;
+	}
+	CHECK(whole > 0 && partial > 0 && apart > 0, "%ld boxes inside, %ld across, %ld outside", whole,
+		  partial, apart);
+}
+
 /* Compares the overlaps within a set, and those with a least volume, with the overlaps of two equal sets. */
 static void
 self_and_least(void)
@@ -856,6 +964,7 @@ main(void)
 	CHECK_RUN(bodies_of_cells);
 	CHECK_RUN(far_exponents);
 	CHECK_RUN(depth_of_large_coordinates);
+	CHECK_RUN(many_facets);
 	CHECK_RUN(self_and_least);
 	CHECK_RUN(little_memory_and_stop);
 	CHECK(rb_memory_used(memory) == 0, "left behind");
