@@ -112,7 +112,8 @@ static const setting settings[] = {
 	 "Issues one NOTICE per call if the id column is neither known to be "
 	 "unique nor named as the object column.",
 	 &rb_setting_duplicate_notice, true, 0, 0, NULL, PGC_USERSET, 0},
-	{"redblue.skip_notice", "Reports how many solids or polygons on_bad => 'skip' skipped, and why.",
+	{"redblue.skip_notice",
+	 "Reports how many solids or polygons on_bad => 'skip' skipped, and why.",
 	 "Issues one NOTICE per call with the most frequent reasons.", &rb_setting_skip_notice, true, 0,
 	 0, NULL, PGC_USERSET, 0},
 	{"redblue.cache", "Selects the tables that stay cached in memory between joins.",
