@@ -175,8 +175,8 @@ rb_refine_again(rb_device_run *run, const rb_refine_args *a)
 }
 
 /*
- * Lists the candidates with large cavities in order, cyclically from the strongest one (list_large
- * in src/refine/rounds.c explains why). Runs as one block.
+ * Lists the candidates with large cavities in order, cyclically from the strongest one
+ * (list_large_cavities in src/refine/rounds.c explains why). Runs as one block.
  */
 static __global__ void
 __launch_bounds__(SCAN_THREADS)

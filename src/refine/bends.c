@@ -110,7 +110,7 @@ is_edge_flat(const bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t o
 
 /* Marks the facet of two faces as bent if they are not coplanar; called for each pair of faces. */
 static void
-note_bend(bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
+mark_bent_facet(bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
 {
 	if (!is_edge_flat(b, u, v, face, other))
 		b->bent[b->tets->face_facet[face]] = 1;
@@ -130,7 +130,7 @@ unite_faces(bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
  * after those of all facets.
  */
 static rb_status
-number_parts(bending *b)
+number_facet_parts(bending *b)
 {
 	rb_refining *r = b->r;
 	const rb_tets *tets = b->tets;
@@ -205,14 +205,14 @@ rb_refining_bends(rb_refining *r, rb_tets *tets)
 		status = list_segment_edges_for_bends(&b);
 	}
 	if (status == RB_OK)
-		status = visit_face_pairs_at_bends(&b, false, note_bend);
+		status = visit_face_pairs_at_bends(&b, false, mark_bent_facet);
 	if (status == RB_OK && memchr(b.bent, 1, r->nfacets) != NULL)
 	{
 		status = allocate_bends(&b);
 		if (status == RB_OK)
 			status = visit_face_pairs_at_bends(&b, true, unite_faces);
 		if (status == RB_OK)
-			status = number_parts(&b);
+			status = number_facet_parts(&b);
 		if (status == RB_OK)
 		{
 			tets->face_facet = b.facet;

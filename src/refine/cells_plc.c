@@ -26,7 +26,7 @@ typedef struct cell_list
 
 /* Returns a cell of the list, or RB_NONE for a slot without a tetrahedron. */
 static inline uint32_t
-cell_at(const cell_list *l, size_t i)
+cell_of_plc_slot(const cell_list *l, size_t i)
 {
 	const rb_cell *c = &l->r->mesh.cells[i];
 
@@ -37,7 +37,7 @@ cell_at(const cell_list *l, size_t i)
 
 /* Returns true if a cell belongs to those that become a PLC. */
 static inline bool
-is_listed(const cell_list *l, uint32_t cell)
+is_cell_of_plc(const cell_list *l, uint32_t cell)
 {
 	return l->cells == NULL ? !rb_cell_ghost(&l->r->mesh.cells[cell])
 							: (l->marks[cell] & l->listed) != 0;
@@ -126,7 +126,7 @@ list_faces_for_plc(const cell_list *l, size_t *nwalls)
 
 	for (size_t i = 0; i < l->n; i++)
 	{
-		const uint32_t cell = cell_at(l, i);
+		const uint32_t cell = cell_of_plc_slot(l, i);
 
 		if (rb_should_stop(ctx))
 			return RB_STOPPED;
@@ -136,7 +136,7 @@ list_faces_for_plc(const cell_list *l, size_t *nwalls)
 			const uint32_t other = c->n[k] >> 2;
 
 			/* List the face from one of its sides only. */
-			if ((c->bits & RB_CELL_WALL(k)) == 0 || (other < cell && is_listed(l, other)))
+			if ((c->bits & RB_CELL_WALL(k)) == 0 || (other < cell && is_cell_of_plc(l, other)))
 				continue;
 			RB_TRY(RB_GROW(ctx, p->walls, p->walls_cap, n + 1));
 			p->walls[n++] = (uint64_t) c->facet[k] << 32 | (cell << 2 | k);
@@ -224,7 +224,7 @@ add_subsegments(const cell_list *l)
 
 	for (size_t i = 0; i < l->n; i++)
 	{
-		const uint32_t cell = cell_at(l, i);
+		const uint32_t cell = cell_of_plc_slot(l, i);
 
 		if (rb_should_stop(l->r->ctx))
 			return RB_STOPPED;

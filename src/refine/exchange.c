@@ -195,7 +195,7 @@ compare_exchange_faces(const uint32_t *a, const uint32_t *b)
 
 /* Sets a face of a new cell, as in rb_cell_face_corner. */
 static void
-set_new_face(const rb_exchange *x, uint32_t face, uint32_t *v)
+set_exchanged_face(const rb_exchange *x, uint32_t face, uint32_t *v)
 {
 	for (uint32_t j = 0; j < 3; j++)
 		v[j] = x->tets[face >> 2][rb_cell_face_corner(face & 3, j)];
@@ -220,7 +220,7 @@ match_exchange_faces(rb_exchange *x)
 
 		if (*mate != RB_NOWHERE)
 			continue;
-		set_new_face(x, face, v);
+		set_exchanged_face(x, face, v);
 		for (uint32_t i = 0; i < x->nrim && *mate == RB_NOWHERE; i++)
 			if (!x->rim[i].matched && compare_exchange_faces(v, x->rim[i].v) == 1)
 			{
@@ -231,7 +231,7 @@ match_exchange_faces(rb_exchange *x)
 		{
 			if (x->mates[other >> 2][other & 3] != RB_NOWHERE)
 				continue;
-			set_new_face(x, other, w);
+			set_exchanged_face(x, other, w);
 			if (compare_exchange_faces(v, w) == -1)
 			{
 				x->mates[other >> 2][other & 3] = face;
@@ -249,7 +249,7 @@ match_exchange_faces(rb_exchange *x)
 
 /* Returns true if some new cell has both vertices, which may be equal. */
 static bool
-is_in_new_cell(const rb_exchange *x, uint32_t a, uint32_t b)
+is_edge_of_new_cells(const rb_exchange *x, uint32_t a, uint32_t b)
 {
 	for (uint32_t i = 0; i < x->ntets; i++)
 	{
@@ -264,16 +264,16 @@ is_in_new_cell(const rb_exchange *x, uint32_t a, uint32_t b)
 
 /* Returns true if the new cells have all vertices and subsegments of the old ones. */
 static bool
-keep_parts(const rb_exchange *x)
+are_vertices_and_subsegments_kept(const rb_exchange *x)
 {
 	const rb_cells *m = &x->r->mesh;
 
 	for (uint32_t i = 0; i < x->nold; i++)
 		for (int k = 0; k < 4; k++)
-			if (!is_in_new_cell(x, m->cells[x->old[i]].v[k], m->cells[x->old[i]].v[k]))
+			if (!is_edge_of_new_cells(x, m->cells[x->old[i]].v[k], m->cells[x->old[i]].v[k]))
 				return false;
 	for (uint32_t i = 0; i < x->nsegments; i++)
-		if (!is_in_new_cell(x, x->segments[i][0], x->segments[i][1]))
+		if (!is_edge_of_new_cells(x, x->segments[i][0], x->segments[i][1]))
 			return false;
 	return true;
 }
@@ -355,7 +355,7 @@ rb_exchange_cells(rb_exchange *x, bool *done)
 	const uint32_t region = m->cells[x->old[0]].region;
 	uint32_t left = 0;
 
-	*done = list_exchange_rim(x) && match_exchange_faces(x) && keep_parts(x);
+	*done = list_exchange_rim(x) && match_exchange_faces(x) && are_vertices_and_subsegments_kept(x);
 	if (!*done)
 		return RB_OK;
 	RB_TRY(select_slots(x));

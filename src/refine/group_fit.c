@@ -6,11 +6,13 @@
  * point changes a constrained Delaunay tetrahedralization in no other way. The PLC is only an
  * excerpt of the mesh, so its tetrahedra are not trusted but checked:
  *
- *	find_new			tetrahedra with a new corner, and the cavity boundary: their faces without one
- *	find_inserted		those inside the mesh, as determined at the cavity boundary
- *	find_cells_to_replace			cells to remove: all from the new points to the cavity boundary
- *	pair_cells			the cavity boundary encloses them, and the Delaunay condition holds across it
- *	check_fit_of_facets	new constrained faces cover the area of the removed ones
+ *	find_tets_with_new_corner	tetrahedra with a new corner, and the cavity boundary: their faces
+ *								without one
+ *	find_inserted_tets			those inside the mesh, as determined at the cavity boundary
+ *	find_cells_to_replace		cells to remove: all from the new points to the cavity boundary
+ *	pair_cells					the cavity boundary encloses them, and the Delaunay condition holds
+ *								across it
+ *	check_fit_of_facets			new constrained faces cover the area of the removed ones
  *
  * New cells are built first; then they are linked with each other and with the remaining cells. A
  * new cell that still lacks a neighbor is on the boundary and gets a ghost there. Ghosts are linked
@@ -30,7 +32,7 @@
 
 /* Returns true if a face of a new tetrahedron has no new corner. */
 static bool
-on_rim(const rb_joint *t, uint32_t face)
+is_face_without_new_corner(const rb_joint *t, uint32_t face)
 {
 	const uint32_t *v = t->tets.tets[face >> 2];
 	uint32_t k = face & 3;
@@ -97,7 +99,7 @@ facet_of_fitted_face(const rb_joint *t, uint32_t face)
  * faces that exist in the mesh.
  */
 static rb_status
-find_new(rb_joint *t)
+find_tets_with_new_corner(rb_joint *t)
 {
 	rb_tets *tets = &t->tets;
 	rb_context *ctx = t->r->ctx;
@@ -119,7 +121,7 @@ find_new(rb_joint *t)
 			return RB_STOPPED;
 		t->place[i] = rb_joint_has_new(t, i) ? RB_TET_NEW : RB_TET_UNKNOWN;
 		for (uint32_t k = 0; k < 4 && t->place[i] == RB_TET_NEW; k++)
-			if (on_rim(t, i << 2 | k))
+			if (is_face_without_new_corner(t, i << 2 | k))
 				RB_TRY(rb_table_insert(ctx, &t->rim, v[rb_cell_face_corner(k, 0)],
 									   v[rb_cell_face_corner(k, 1)], v[rb_cell_face_corner(k, 2)],
 									   i << 2 | k, NULL, NULL));
@@ -146,7 +148,7 @@ find_new(rb_joint *t)
  * Returns false if the mesh has no such face.
  */
 static bool
-cells_at(const rb_joint *t, uint32_t face, uint32_t *in, uint32_t *out)
+cells_beside_cavity_face(const rb_joint *t, uint32_t face, uint32_t *in, uint32_t *out)
 {
 	const uint32_t *v = t->tets.tets[face >> 2];
 	const uint32_t *known =
@@ -174,13 +176,13 @@ region_of_fitted_tet(const rb_joint *t, uint32_t face)
 	bool wall = facet_of_fitted_face(t, face) != NULL;
 	uint32_t in, out, other = fitted_face_beyond(t, face);
 
-	if (!on_rim(t, face))
+	if (!is_face_without_new_corner(t, face))
 		return !wall && other == RB_NONE ? FOREIGN : NOTHING;
 	/*
 	 * A facet that bends by rounding may have other faces by now; on the boundary that does no
 	 * harm.
 	 */
-	if (!cells_at(t, face, &in, &out))
+	if (!cells_beside_cavity_face(t, face, &in, &out))
 		return wall ? NOTHING : FOREIGN;
 	if (!wall)
 	{
@@ -198,7 +200,7 @@ region_of_fitted_tet(const rb_joint *t, uint32_t face)
  * constrained faces at a time.
  */
 static rb_status
-find_inserted(rb_joint *t, bool *fits)
+find_inserted_tets(rb_joint *t, bool *fits)
 {
 	RB_TRY(RB_GROW(t->r->ctx, t->region, t->region_cap, (size_t) t->tets.ntets + 1));
 	for (uint32_t i = 0; i < t->tets.ntets && *fits; i++)
@@ -266,7 +268,7 @@ add_cell_to_replace(rb_joint *t, uint32_t cell)
  * that new ghosts are easy to link.
  */
 static bool
-simple_ghost(const rb_cells *m, uint32_t g)
+is_ghost_easy_to_link(const rb_cells *m, uint32_t g)
 {
 	const rb_cell *c = &m->cells[g];
 	uint32_t top = rb_cell_corner(c, RB_GHOST);
@@ -349,7 +351,7 @@ find_cells_to_replace(rb_joint *t, bool *fits)
 		{
 			uint32_t face = t->fresh.at[i] << 2 | k, in, out;
 
-			if (on_rim(t, face) && cells_at(t, face, &in, &out))
+			if (is_face_without_new_corner(t, face) && cells_beside_cavity_face(t, face, &in, &out))
 				RB_TRY(add_cell_to_replace(t, in >> 2));
 		}
 	for (size_t i = 0; i < t->old.n && *fits; i++)
@@ -360,7 +362,7 @@ find_cells_to_replace(rb_joint *t, bool *fits)
 			return RB_STOPPED;
 		if (rb_cell_ghost(&m->cells[cell]))
 		{
-			*fits = simple_ghost(m, cell);
+			*fits = is_ghost_easy_to_link(m, cell);
 			continue;
 		}
 		*fits = (t->marks[cell] & RB_GROUP_NEAR) != 0;
@@ -422,7 +424,8 @@ pair_cells(rb_joint *t, bool *fits)
 				return RB_STOPPED;
 			if (other != RB_NONE && t->place[other >> 2] == RB_TET_FRESH)
 				continue;
-			if (!on_rim(t, face) || !cells_at(t, face, &in, &out) ||
+			if (!is_face_without_new_corner(t, face) ||
+				!cells_beside_cavity_face(t, face, &in, &out) ||
 				(t->marks[out >> 2] & RB_GROUP_OLD) != 0)
 			{
 				/* The face will be on the boundary and get a ghost. */
@@ -518,7 +521,8 @@ check_fit_of_facets(rb_joint *t, bool *fits)
 			if (rb_should_stop(t->r->ctx))
 				return RB_STOPPED;
 			if (facet == NULL || (both && other >> 2 < tet) ||
-				(!both && on_rim(t, face) && cells_at(t, face, &in, &out) &&
+				(!both && is_face_without_new_corner(t, face) &&
+				 cells_beside_cavity_face(t, face, &in, &out) &&
 				 (t->marks[out >> 2] & RB_GROUP_OLD) == 0))
 				continue;
 			for (uint32_t j = 0; j < 3; j++)
@@ -535,7 +539,7 @@ check_fit_of_facets(rb_joint *t, bool *fits)
  * them persists.
  */
 static rb_status
-keep_all(rb_joint *t, bool *fits)
+are_vertices_and_regions_kept(rb_joint *t, bool *fits)
 {
 	const rb_cells *m = &t->r->mesh;
 
@@ -579,9 +583,9 @@ check_exchange(rb_joint *t, bool *fits)
 	rb_table_empty(&t->rim);
 	rb_table_empty(&t->known);
 	rb_table_empty(&t->edges);
-	status = find_new(t);
+	status = find_tets_with_new_corner(t);
 	if (status == RB_OK)
-		status = find_inserted(t, fits);
+		status = find_inserted_tets(t, fits);
 	if (status == RB_OK && *fits)
 		status = find_cells_to_replace(t, fits);
 	if (status == RB_OK && *fits)
@@ -589,7 +593,7 @@ check_exchange(rb_joint *t, bool *fits)
 	if (status == RB_OK && *fits)
 		status = check_fit_of_facets(t, fits);
 	if (status == RB_OK && *fits)
-		status = keep_all(t, fits);
+		status = are_vertices_and_regions_kept(t, fits);
 	for (size_t i = 0; i < t->old.n; i++)
 		t->marks[t->old.at[i]] &= ~RB_GROUP_OLD;
 	return status;

@@ -73,7 +73,7 @@ find_split_point(rb_refining *r, rb_entry64 entry, rb_refine_candidate *cand, ui
  * first counts.
  */
 static rb_status
-index_blocked(rb_joint *t)
+index_blocked_subsegments(rb_joint *t)
 {
 	rb_refining *r = t->r;
 
@@ -160,7 +160,7 @@ add_blocked_points_of(rb_joint *t, uint32_t cell)
 
 /* Records once that the circumsphere of a cell contains the current point. */
 static rb_status
-add_held(rb_joint *t, uint32_t cell)
+record_cell_holding_point(rb_joint *t, uint32_t cell)
 {
 	RB_TRY(rb_vec_append(t->r->ctx, &t->held, cell));
 	t->marks[cell] |= RB_GROUP_HELD;
@@ -194,7 +194,7 @@ find_group_cavity(rb_joint *t, uint32_t k, bool *enough)
 		if ((c->bits & RB_CELL_WALL(ring.to)) != 0 && nfacets < MAX_FACETS)
 			facets[nfacets++] = c->facet[ring.to];
 		if (!rb_cell_ghost(c))
-			RB_TRY(add_held(t, ring.cell));
+			RB_TRY(record_cell_holding_point(t, ring.cell));
 		rb_ring_next(m, &ring);
 	} while (ring.cell != start);
 	for (size_t i = 0; i < t->held.n; i++)
@@ -220,7 +220,7 @@ find_group_cavity(rb_joint *t, uint32_t k, bool *enough)
 			}
 			if (!rb_cell_ghost(&m->cells[beyond]) && (t->marks[beyond] & RB_GROUP_HELD) == 0 &&
 				rb_cell_holds(m, &env, beyond, t->points[k].at) == 1)
-				RB_TRY(add_held(t, beyond));
+				RB_TRY(record_cell_holding_point(t, beyond));
 		}
 	}
 	for (size_t i = 0; i < t->held.n; i++)
@@ -233,7 +233,7 @@ find_group_cavity(rb_joint *t, uint32_t k, bool *enough)
  * too many.
  */
 static rb_status
-find_group(rb_joint *t, uint32_t k, bool *enough)
+find_cells_of_group(rb_joint *t, uint32_t k, bool *enough)
 {
 	uint64_t most = t->r->options->max_points > 0 ? t->r->options->max_points : MAX_COUNT;
 
@@ -361,7 +361,7 @@ build_plc(rb_joint *t)
 
 /* Tries to insert the points of a group. Sets *done on success. */
 static rb_status
-try_group(rb_joint *t, bool *done)
+try_inserting_group(rb_joint *t, bool *done)
 {
 	rb_flaw flaw;
 	rb_status status = build_plc(t);
@@ -417,12 +417,12 @@ insert_group(rb_joint *t, rb_entry64 blocked, bool *done)
 	/* Each try takes in more points and more cells. */
 	for (int i = 0; i < TRIES && t->npoints > 0 && !*done; i++)
 	{
-		RB_TRY(find_group(t, known, &enough));
+		RB_TRY(find_cells_of_group(t, known, &enough));
 		known = t->npoints;
 		if (enough)
 			break;
 		RB_TRY(add_layers(t, i == 0 ? LAYERS : 1));
-		RB_TRY(try_group(t, done));
+		RB_TRY(try_inserting_group(t, done));
 	}
 	if (!*done && t->npoints > 0)
 		RB_TRY(mark_abandoned(t));
@@ -507,7 +507,7 @@ rb_refining_insert_jointly(rb_refining *r, bool *any)
 	if (status == RB_OK)
 		memset(t.marks, 0, r->ncells);
 	if (status == RB_OK)
-		status = index_blocked(&t);
+		status = index_blocked_subsegments(&t);
 	for (uint32_t i = 0; i < r->nblocked && status == RB_OK; i++)
 	{
 		bool done = false;

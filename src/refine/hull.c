@@ -212,7 +212,7 @@ apex_of_hull_needle(const hull_surface *s, uint32_t face)
  * right next to it.
  */
 static rb_status
-place_needles(hull_surface *s)
+assign_needles_to_planes(hull_surface *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
 	{
@@ -330,7 +330,7 @@ find_hull_planes(hull_surface *s)
 		if ((i & 0xfff) == 0xfff && status == RB_OK && rb_should_stop(s->ctx))
 			status = RB_STOPPED;
 	}
-	return status == RB_OK ? place_needles(s) : status;
+	return status == RB_OK ? assign_needles_to_planes(s) : status;
 }
 
 /* Frees the arrays of the surface. */
@@ -445,14 +445,14 @@ typedef struct peel
 
 /* Returns true if a stop was requested while slivers are removed; checks only at some elements. */
 static bool
-peel_stops(const peel *p, uint32_t i)
+is_peeling_stopped(const peel *p, uint32_t i)
 {
 	return (i & 0x3fff) == 0x3fff && rb_should_stop(p->r->ctx);
 }
 
 /* Returns the coordinates of a vertex of the mesh from which slivers are removed. */
 static const double *
-peel_at(const peel *p, uint32_t v)
+vertex_of_peeled_mesh(const peel *p, uint32_t v)
 {
 	return p->tets->points + 3 * (size_t) v;
 }
@@ -490,7 +490,7 @@ is_peeled_tet_flat(const rb_tets *tets, double rounds, uint32_t t)
 
 /* Returns true if a face of the tetrahedron is on the boundary of the mesh. */
 static bool
-has_boundary(const rb_tets *tets, uint32_t t)
+does_tet_touch_boundary(const rb_tets *tets, uint32_t t)
 {
 	const uint32_t *n = tets->neighbours + 4 * (size_t) t;
 
@@ -499,7 +499,7 @@ has_boundary(const rb_tets *tets, uint32_t t)
 
 /* Appends a tetrahedron to those that are examined as slivers at the boundary. */
 static rb_status
-peel_push(peel *p, uint32_t t)
+push_tet_to_peel(peel *p, uint32_t t)
 {
 	RB_TRY(RB_GROW(p->r->ctx, p->list, p->list_cap, (size_t) p->n + 1));
 	p->list[p->n++] = t;
@@ -518,14 +518,14 @@ peel_input(peel *p)
 		const uint32_t *v = tets->faces[i];
 
 		RB_TRY(rb_table_insert(ctx, &p->input, v[0], v[1], v[2], 0, NULL, NULL));
-		if (peel_stops(p, i))
+		if (is_peeling_stopped(p, i))
 			return RB_STOPPED;
 	}
 	for (uint32_t i = 0; i < tets->nedges; i++)
 	{
 		RB_TRY(rb_table_insert(ctx, &p->input, tets->edges[i][0], tets->edges[i][1], RB_NONE, 0,
 							   NULL, NULL));
-		if (peel_stops(p, i))
+		if (is_peeling_stopped(p, i))
 			return RB_STOPPED;
 	}
 	return RB_OK;
@@ -564,7 +564,7 @@ add_boundary_to_hull_surface(peel *p)
 		for (uint32_t i = 0; i < 4; i++)
 			if (tets->neighbours[4 * (size_t) t + i] == RB_NONE)
 				RB_TRY(add_peeled_hull_face(p, t, i));
-		if (peel_stops(p, t))
+		if (is_peeling_stopped(p, t))
 			return RB_STOPPED;
 	}
 	return RB_OK;
@@ -599,7 +599,7 @@ link_hull_boundary_faces(peel *p)
 			}
 			*other = LINKED;
 		}
-		if (peel_stops(p, side))
+		if (is_peeling_stopped(p, side))
 			return RB_STOPPED;
 	}
 	return RB_OK;
@@ -644,7 +644,7 @@ count_hull_boundary(peel *p)
 		if (last == RB_NONE || p->in[last][0] != hull->of[side / 3])
 			RB_TRY(add_hull_plane_of_vertex(p, v[side % 3], hull->of[side / 3]));
 		RB_TRY(add_to_hull_edge_count(p, v[(side + 1) % 3], v[(side + 2) % 3], 1));
-		if (peel_stops(p, side))
+		if (is_peeling_stopped(p, side))
 			return RB_STOPPED;
 	}
 	return RB_OK;
@@ -672,9 +672,9 @@ does_tet_lie_bare_on_hull(const peel *p, uint32_t t, const hull_plane *plane)
 	for (uint32_t i = 0; i < 4; i++)
 	{
 		const bool out = is_outside_peeled_hull(p, p->tets->neighbours[4 * (size_t) t + i]);
-		const double *a = peel_at(p, v[rb_cell_face_corner(i, 0)]);
-		const double *b = peel_at(p, v[rb_cell_face_corner(i, 1)]);
-		const double *c = peel_at(p, v[rb_cell_face_corner(i, 2)]);
+		const double *a = vertex_of_peeled_mesh(p, v[rb_cell_face_corner(i, 0)]);
+		const double *b = vertex_of_peeled_mesh(p, v[rb_cell_face_corner(i, 1)]);
+		const double *c = vertex_of_peeled_mesh(p, v[rb_cell_face_corner(i, 2)]);
 		const double least = NEEDLE * p->rounds;
 		double n[3], up, area2;
 
@@ -703,7 +703,7 @@ hull_plane_of_tet(const peel *p, uint32_t t)
 			const hull_plane *plane = &p->hull.planes[p->in[at][0]];
 			uint32_t k = 0;
 
-			while (k < 4 && is_on_hull_plane(plane, p->rounds, peel_at(p, v[k])))
+			while (k < 4 && is_on_hull_plane(plane, p->rounds, vertex_of_peeled_mesh(p, v[k])))
 				k++;
 			if (k == 4 && does_tet_lie_bare_on_hull(p, t, plane))
 				return p->in[at][0];
@@ -757,7 +757,7 @@ hull_edge_count(const peel *p, uint32_t a, uint32_t b)
 
 /* Removes a tetrahedron if this only changes the triangulation of the boundary. */
 static rb_status
-peel_one(peel *p, uint32_t t)
+remove_boundary_tet(peel *p, uint32_t t)
 {
 	const uint32_t *v = p->tets->tets[t], *n = p->tets->neighbours + 4 * (size_t) t;
 	uint32_t out[4], in[4], nout = 0, nin = 0, plane = RB_NONE;
@@ -790,24 +790,24 @@ peel_one(peel *p, uint32_t t)
 										  v[rb_cell_face_corner(i, (k + 1) % 3)],
 										  was ? UINT32_MAX : 1));
 		if (!was)
-			RB_TRY(peel_push(p, n[i]));
+			RB_TRY(push_tet_to_peel(p, n[i]));
 	}
 	return RB_OK;
 }
 
 /* Peels tetrahedra off until none at the boundary is flat. */
 static rb_status
-peel_all(peel *p)
+peel_flat_tets(peel *p)
 {
 	RB_TRY(RB_ALLOCATE(p->r->ctx, p->gone, (size_t) p->tets->ntets + 1));
 	memset(p->gone, 0, p->tets->ntets);
 	for (uint32_t i = 0; i < p->hull.n; i++)
-		RB_TRY(peel_push(p, p->tet[i]));
+		RB_TRY(push_tet_to_peel(p, p->tet[i]));
 	for (uint32_t k = 0; k < p->n; k++)
 	{
 		if (!p->gone[p->list[k]])
-			RB_TRY(peel_one(p, p->list[k]));
-		if (peel_stops(p, k))
+			RB_TRY(remove_boundary_tet(p, p->list[k]));
+		if (is_peeling_stopped(p, k))
 			return RB_STOPPED;
 	}
 	return RB_OK;
@@ -815,7 +815,7 @@ peel_all(peel *p)
 
 /* Writes the remaining tetrahedra in their order. All other arrays are shared with the original. */
 static rb_status
-peel_rest(peel *p, rb_tets *rest)
+write_unpeeled_tets(peel *p, rb_tets *rest)
 {
 	const rb_tets *tets = p->tets;
 	rb_context *ctx = p->r->ctx;
@@ -850,7 +850,7 @@ peel_rest(peel *p, rb_tets *rest)
 
 			rest->neighbours[4 * (size_t) to + i] = beyond == RB_NONE ? RB_NONE : number[beyond];
 		}
-		if (peel_stops(p, t))
+		if (is_peeling_stopped(p, t))
 			status = RB_STOPPED;
 	}
 	rest->ntets = n;
@@ -874,14 +874,14 @@ find_flat_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 	(void) me;
 	for (uint64_t t = from; t < to && !found; t++)
-		found = has_boundary(l->tets, (uint32_t) t) &&
+		found = does_tet_touch_boundary(l->tets, (uint32_t) t) &&
 				is_peeled_tet_flat(l->tets, l->rounds, (uint32_t) t);
 	l->found[from / BLOCK] = found;
 }
 
 /* Sets *found if there is a flat tetrahedron at the boundary, which is rare. */
 static rb_status
-find_flat(rb_refining *r, const rb_tets *tets, bool *found)
+find_flat_boundary_tet(rb_refining *r, const rb_tets *tets, bool *found)
 {
 	const size_t blocks = tets->ntets / BLOCK + 1;
 	flat_search l = {tets, r->hull_rounds, NULL};
@@ -910,8 +910,8 @@ peel_hull(peel *p, rb_tets *rest)
 	RB_TRY(link_hull_boundary_faces(p));
 	RB_TRY(find_hull_planes(&p->hull));
 	RB_TRY(count_hull_boundary(p));
-	RB_TRY(peel_all(p));
-	return p->ngone > 0 ? peel_rest(p, rest) : RB_OK;
+	RB_TRY(peel_flat_tets(p));
+	return p->ngone > 0 ? write_unpeeled_tets(p, rest) : RB_OK;
 }
 
 rb_status
@@ -924,7 +924,7 @@ rb_hull_remove_slivers(rb_refining *r, const rb_tets *tets, rb_tets *rest)
 	*rest = *tets;
 	/* Flat tetrahedra do no harm if shapes do not matter or the surface must not change. */
 	if (r->hull_rounds > 0 && r->options->radius_edge < INFINITY && !r->options->keep_surface)
-		status = find_flat(r, tets, &more);
+		status = find_flat_boundary_tet(r, tets, &more);
 	if (!more)
 		return status;
 	memset(&p, 0, sizeof p);

@@ -237,7 +237,7 @@ sort_lists_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Lists items by key: counts, starts, entries, each list sorted. */
 static rb_status
-make_lists(start *s, what what, uint32_t keys, uint64_t items, lists *l)
+build_lists_by_key(start *s, what what, uint32_t keys, uint64_t items, lists *l)
 {
 	rb_refining *r = s->r;
 	listing g = {s, l, what, true};
@@ -376,7 +376,7 @@ count_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Merges the regions that the threads found, and looks up their volume bounds. */
 static rb_status
-make_regions(start *s)
+merge_imported_regions(start *s)
 {
 	rb_refining *r = s->r;
 	const rb_refine_options *o = r->options;
@@ -425,7 +425,7 @@ count_cells_and_regions(start *s)
 	}
 	if (cells >= RB_MAX_CELLS)
 		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, cells, RB_MAX_CELLS, NULL);
-	RB_TRY(make_regions(s));
+	RB_TRY(merge_imported_regions(s));
 	RB_TRY(rb_refining_reserve(r, cells, tets->npoints));
 	r->ncells = (uint32_t) cells;
 	r->nsites = tets->npoints;
@@ -494,10 +494,10 @@ static rb_status
 make_imported_cells(start *s)
 {
 	const rb_tets *tets = s->tets;
-	rb_status status = make_lists(s, FACES, tets->npoints, tets->nfaces, &s->faces);
+	rb_status status = build_lists_by_key(s, FACES, tets->npoints, tets->nfaces, &s->faces);
 
 	if (status == RB_OK)
-		status = make_lists(s, EDGES, tets->npoints, tets->nedges, &s->edges);
+		status = build_lists_by_key(s, EDGES, tets->npoints, tets->nedges, &s->edges);
 	if (status == RB_OK)
 		status = run_import_fill(s, tets->ntets, BLOCK, import_cells_piece);
 	free_lists(s->r->ctx->memory, &s->faces);
@@ -509,7 +509,7 @@ make_imported_cells(start *s)
 
 /* Returns the number of ghosts, whose cells follow those of the tetrahedra. */
 static uint32_t
-ghosts_of(const start *s)
+count_imported_ghosts(const start *s)
 {
 	return s->r->ncells - s->tets->ntets;
 }
@@ -592,7 +592,7 @@ static rb_status
 link_ghosts(start *s)
 {
 	rb_refining *r = s->r;
-	const uint32_t n = ghosts_of(s);
+	const uint32_t n = count_imported_ghosts(s);
 	lists chains = {NULL, NULL, 0};
 	listing g = {s, &chains, CHAINS, false};
 	rb_status status = RB_ALLOCATE(r->ctx, s->ends, 3 * (size_t) n + 1);
@@ -600,7 +600,7 @@ link_ghosts(start *s)
 	if (status == RB_OK)
 		status = run_import_loop(s, n, RINGS, find_ring_ends_piece);
 	if (status == RB_OK)
-		status = make_lists(s, CHAINS, s->tets->npoints, 3 * (uint64_t) n, &chains);
+		status = build_lists_by_key(s, CHAINS, s->tets->npoints, 3 * (uint64_t) n, &chains);
 	if (status == RB_OK)
 		status = rb_each(r->ctx, s->team, s->tets->npoints, KEYS, link_ghosts_piece, &g);
 	free_lists(r->ctx->memory, &chains);
@@ -706,7 +706,7 @@ group_imported_hull(start *s)
 {
 	rb_refining *r = s->r;
 	const rb_cell *ghosts = r->mesh.cells + s->tets->ntets;
-	const uint32_t base = s->tets->ntets, n = ghosts_of(s);
+	const uint32_t base = s->tets->ntets, n = count_imported_ghosts(s);
 	uint8_t found = 0;
 
 	RB_TRY(RB_ALLOCATE(r->ctx, s->marks, (size_t) n + 1));
@@ -765,7 +765,7 @@ crease_imported_hull(start *s)
 {
 	rb_refining *r = s->r;
 	rb_cells *m = &r->mesh;
-	const uint32_t base = s->tets->ntets, n = ghosts_of(s);
+	const uint32_t base = s->tets->ntets, n = count_imported_ghosts(s);
 
 	RB_TRY(run_import_loop(s, n, BLOCK, mark_creases_piece));
 	for (uint32_t i = 0; i < n; i++)
@@ -816,7 +816,7 @@ order_imported_segments_piece(rb_thread *me, void *arg, uint64_t from, uint64_t 
 
 /* Orders the segments by their ends. */
 static rb_status
-order_segments(start *s)
+sort_segments_by_ends(start *s)
 {
 	rb_refining *r = s->r;
 	const uint32_t n = r->mesh.nsegments;
@@ -825,7 +825,7 @@ order_segments(start *s)
 	rb_status status = RB_ALLOCATE(r->ctx, r->segment_order, (size_t) n + 1);
 
 	if (status == RB_OK)
-		status = make_lists(s, SEGMENTS, r->nsites, n, &l);
+		status = build_lists_by_key(s, SEGMENTS, r->nsites, n, &l);
 	if (status == RB_OK)
 		status = rb_each(r->ctx, s->team, n, BLOCK, order_imported_segments_piece, &g);
 	free_lists(r->ctx->memory, &l);
@@ -887,8 +887,8 @@ list_imported_facet_corners(start *s)
 	const uint32_t nfacets = r->all_facets;
 	lists l = {NULL, NULL, 0};
 	listing g = {s, &l, CORNERS, false};
-	rb_status status =
-		make_lists(s, CORNERS, nfacets, 3 * ((uint64_t) s->tets->nfaces + ghosts_of(s)), &l);
+	rb_status status = build_lists_by_key(
+		s, CORNERS, nfacets, 3 * ((uint64_t) s->tets->nfaces + count_imported_ghosts(s)), &l);
 
 	if (status == RB_OK)
 		status = RB_ALLOCATE(r->ctx, r->facet_start, (size_t) nfacets + 2);
@@ -924,7 +924,7 @@ cell_of_size(const void *arg, uint32_t k)
 
 /* Builds the grid of size points, with about one point per grid cell. */
 static rb_status
-make_sizes(rb_refining *r)
+build_grid_of_size_points(rb_refining *r)
 {
 	const rb_refine_options *o = r->options;
 	rb_sizes *z = &r->sizes;
@@ -977,7 +977,7 @@ make_sizes(rb_refining *r)
  * where it needs them.
  */
 static rb_status
-fill_mesh(start *s)
+build_imported_cells(start *s)
 {
 	RB_TRY(rb_refining_team(s->r, s->tets->ntets, &s->team));
 	RB_TRY(count_cells_and_regions(s));
@@ -986,7 +986,7 @@ fill_mesh(start *s)
 	RB_TRY(link_ghosts(s));
 	RB_TRY(group_imported_hull(s));
 	RB_TRY(crease_imported_hull(s));
-	RB_TRY(order_segments(s));
+	RB_TRY(sort_segments_by_ends(s));
 	return list_imported_facet_corners(s);
 }
 
@@ -1002,7 +1002,7 @@ import_mesh(rb_refining *r, const rb_tets *tets)
 	memset(&s, 0, sizeof s);
 	s.r = r;
 	s.tets = tets;
-	status = fill_mesh(&s);
+	status = build_imported_cells(&s);
 	m->segments = (const uint32_t(*)[2]) r->segments;
 	m->segment_order = r->segment_order;
 	m->facet_start = r->facet_start;
@@ -1067,7 +1067,7 @@ rb_refining_import(rb_refining *r, const rb_tets *tets)
 		free_rest_of_import(r->ctx->memory, tets, &rest);
 	}
 	if (status == RB_OK)
-		status = make_sizes(r);
+		status = build_grid_of_size_points(r);
 	m->ratio = o->radius_edge * o->radius_edge;
 	m->volume = o->max_volume;
 	m->sizes = o->nsizes > 0 ? &r->sizes : NULL;

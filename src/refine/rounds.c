@@ -522,7 +522,7 @@ list_needs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * and no round would make progress without it.
  */
 static rb_status
-list_large(rounds *s, uint32_t most)
+list_large_cavities(rounds *s, uint32_t most)
 {
 	uint64_t key = 0;
 	uint32_t first = 0;
@@ -554,7 +554,7 @@ static rb_status
 grow_huge_cavities_of_round(rounds *s)
 {
 	uint32_t cells = RB_ROOM_CELLS_LARGE;
-	rb_status status = list_large(s, RB_ROUND_HUGE);
+	rb_status status = list_large_cavities(s, RB_ROUND_HUGE);
 
 	while (cells < s->r->ncells && cells < RB_ROOM_CELLS_HUGE)
 		cells *= 2;
@@ -653,7 +653,7 @@ update_free_slots(rounds *s)
  * writes them.
  */
 static rb_status
-list_needs(rounds *s)
+append_needs_of_new_cells(rounds *s)
 {
 	const uint32_t blocks = s->nfresh / LISTED + 1;
 	entries *lists[3] = {&s->pieces, &s->walls, &s->tets};
@@ -685,7 +685,7 @@ grow_candidates(rounds *s)
 {
 	RB_TRY(run_step(s, s->ncands, make_candidates_piece));
 	RB_TRY(run_step(s, s->ncands, grow_cavities_piece));
-	RB_TRY(list_large(s, RB_ROUND_LARGE));
+	RB_TRY(list_large_cavities(s, RB_ROUND_LARGE));
 	if (s->nlarge > 0)
 		RB_TRY(rb_loop(s->team, s->nlarge, 1, grow_large_cavities_piece, s));
 	return grow_huge_cavities_of_round(s);
@@ -706,7 +706,7 @@ insert_winners(rounds *s)
 	RB_TRY(run_step(s, s->nfresh, compute_needs_piece));
 	for (uint32_t i = 0; i < s->ncands; i++)
 		RB_TRY(requeue_entry(s, &s->cands[i]));
-	RB_TRY(list_needs(s));
+	RB_TRY(append_needs_of_new_cells(s));
 	return update_free_slots(s);
 }
 
@@ -732,7 +732,7 @@ run_round(rounds *s)
 
 /* Lists the needs of all cells before the first round. */
 static rb_status
-first_needs(rounds *s)
+list_needs_of_all_cells(rounds *s)
 {
 	rb_refining *r = s->r;
 
@@ -740,7 +740,7 @@ first_needs(rounds *s)
 	s->nfresh = r->ncells;
 	RB_TRY(RB_GROW(r->ctx, s->needs, s->needs_cap, r->ncells));
 	RB_TRY(run_step(s, s->nfresh, compute_needs_piece));
-	return list_needs(s);
+	return append_needs_of_new_cells(s);
 }
 
 /* Opens the team and the workspaces of its threads. */
@@ -819,7 +819,7 @@ rb_refining_rounds(rb_refining *r)
 	r->done = false;
 	status = open_round_workers(&s);
 	if (status == RB_OK)
-		status = first_needs(&s);
+		status = list_needs_of_all_cells(&s);
 	while (status == RB_OK && !s.full &&
 		   (r->most_rounds == 0 || r->report->rounds - first < r->most_rounds))
 	{

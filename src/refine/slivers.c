@@ -11,11 +11,11 @@
  *			around it is largest
  *	points	a vertex is added in a cavity around an edge or around the sliver
  *
- * Vertices that existed before and vertices on segments and facets never move, and the cells on both sides of a
- * constrained face are never exchanged together, so facets, segments and regions remain as they
- * are. A change is made only if the new tetrahedra are positively oriented, by exact signs, if their
- * smallest angle is greater than that of the old ones, and if no more of them exceed the bounds of
- * refinement. As angles only grow, this ends.
+ * Vertices that existed before and vertices on segments and facets never move, and the cells on both
+ * sides of a constrained face are never exchanged together, so facets, segments and regions remain
+ * as they are. A change is made only if the new tetrahedra are positively oriented, by exact signs,
+ * if their smallest angle is greater than that of the old ones, and if no more of them exceed the
+ * bounds of refinement. As angles only grow, this ends.
  *
  * After L. A. Freitag, C. Ollivier-Gooch: Tetrahedral mesh improvement using swapping and smoothing,
  * 1997, and B. M. Klingner, J. R. Shewchuk: Aggressive tetrahedral mesh improvement, 2007.
@@ -542,7 +542,7 @@ collect_neighbors_of_sliver(removal *s, uint32_t cell)
 
 /* Sets RB_SOUGHT to the mean of some corners of a cell, given by bits. */
 static void
-start_at_mean(removal *s, uint32_t cell, uint32_t corners)
+start_search_at_mean(removal *s, uint32_t cell, uint32_t corners)
 {
 	const rb_cell *c = &s->r->mesh.cells[cell];
 	double *at = s->x.at;
@@ -672,13 +672,13 @@ add_vertex_near_sliver(removal *s, uint32_t cell, bool *done)
 
 		if (!collect_ring_at_sliver(s, cell, e, &g))
 			continue;
-		start_at_mean(s, cell, 1u << rb_cell_edge_from(e) | 1u << rb_cell_edge_to(e));
+		start_search_at_mean(s, cell, 1u << rb_cell_edge_from(e) | 1u << rb_cell_edge_to(e));
 		RB_TRY(fill_cavity_at_sliver(s, done));
 	}
 	if (*done)
 		return RB_OK;
 	collect_neighbors_of_sliver(s, cell);
-	start_at_mean(s, cell, 15);
+	start_search_at_mean(s, cell, 15);
 	return fill_cavity_at_sliver(s, done);
 }
 

@@ -22,7 +22,7 @@
  * once.
  */
 static void
-enter_stage(rb_meshing_run *run, rb_meshing_part *part, int ends, int begins, double *start)
+begin_meshing_stage(rb_meshing_run *run, rb_meshing_part *part, int ends, int begins, double *start)
 {
 	if (part == &run->one)
 		rb_meshing_stage(run, begins, start);
@@ -210,27 +210,27 @@ build_split_part(const rb_meshing_run *run, rb_context *ctx, rb_meshing_part *pa
  * stage in part->ms.
  */
 static rb_status
-fill_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
+tetrahedralize_welded_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
 {
 	double start = 0;
 	rb_status status = RB_OK;
 
-	enter_stage(run, part, RB_MESH_WELD, RB_MESH_VALIDATE, &start);
+	begin_meshing_stage(run, part, RB_MESH_WELD, RB_MESH_VALIDATE, &start);
 	/* A PLC that was split has been validated already. */
 	if (!run->call->split)
 		status = rb_weld_validate(ctx, &rb_backend_cpu, &part->welded, &part->flaw);
 	if (status == RB_OK)
 		status = rb_weld_merge(ctx, &part->welded, run->call->merge);
-	enter_stage(run, part, RB_MESH_VALIDATE, RB_MESH_TETRAHEDRALIZE, &start);
+	begin_meshing_stage(run, part, RB_MESH_VALIDATE, RB_MESH_TETRAHEDRALIZE, &start);
 	if (status == RB_OK)
 		status = build_split_part(run, ctx, part);
-	enter_stage(run, part, RB_MESH_TETRAHEDRALIZE, RB_MESH_REFINE, &start);
+	begin_meshing_stage(run, part, RB_MESH_TETRAHEDRALIZE, RB_MESH_REFINE, &start);
 	/* If the call has one mesh only, a separate work function refines it. */
 	if (status == RB_OK && run->call->by_solid && run->call->refine)
 		status = refine_mesh_of_part(run, ctx, part);
 	if (status == RB_OK && (run->call->by_solid || !run->call->refine))
 		status = label_faces_by_polygon(ctx, part);
-	enter_stage(run, part, RB_MESH_REFINE, RB_MESH_FILL, &start);
+	begin_meshing_stage(run, part, RB_MESH_REFINE, RB_MESH_FILL, &start);
 	return status;
 }
 
@@ -249,7 +249,7 @@ rb_meshing_weld(rb_meshing_run *run)
 rb_status
 rb_meshing_fill_plc(rb_meshing_run *run)
 {
-	return fill_part(run, &run->ctx, run->part);
+	return tetrahedralize_welded_part(run, &run->ctx, run->part);
 }
 
 rb_status
@@ -307,7 +307,7 @@ typedef struct rb_meshing_threads
 
 /* Asks all threads that build the meshes of solids to stop. */
 static void
-stop_threads(void *arg)
+stop_meshing_threads(void *arg)
 {
 	const rb_meshing_run *run = arg;
 
@@ -361,7 +361,7 @@ sort_rows_by_solid(rb_meshing_run *run, const rb_set *set, const rb_side_data *s
 
 /* Finds the solids. */
 static void
-begin_solids(rb_meshing_run *run)
+find_solids_to_mesh(rb_meshing_run *run)
 {
 	const rb_set *set = rb_meshing_set(run, RB_MESH_FACETS);
 	const rb_side_data *side = &run->side[run->call->at[RB_MESH_FACETS]];
@@ -405,7 +405,7 @@ begin_solids(rb_meshing_run *run)
 	for (int i = 0; i < t->n; i++)
 		rb_context_init(&t->ctx[i], run->memory);
 	run->threads = t;
-	run->background.stop = stop_threads;
+	run->background.stop = stop_meshing_threads;
 }
 
 /* ---- one solid ---- */
@@ -475,7 +475,7 @@ translate_rows(const rb_meshing_threads *t, uint32 solid, rb_meshing_part *part)
 
 /* Builds the mesh of one solid. */
 static rb_status
-make_solid(rb_context *ctx, const rb_meshing_threads *t, uint32 solid, rb_meshing_part *part)
+mesh_solid(rb_context *ctx, const rb_meshing_threads *t, uint32 solid, rb_meshing_part *part)
 {
 	const double start = rb_now_ms();
 	void *blocks[4] = {NULL, NULL, NULL, NULL};
@@ -492,7 +492,7 @@ make_solid(rb_context *ctx, const rb_meshing_threads *t, uint32 solid, rb_meshin
 		part->welded.plc.npoints > t->run->options.max_points)
 		status = RB_BAD_PLC;
 	else if (status == RB_OK)
-		status = fill_part(t->run, ctx, part);
+		status = tetrahedralize_welded_part(t->run, ctx, part);
 	rb_resplit_free(ctx->memory, &part->resplit);
 	/* Splitting starts from the rows again, so they are translated at the end. */
 	if (status == RB_OK || status == RB_BAD_PLC)
@@ -510,14 +510,14 @@ fail_meshes_of_solids(const rb_meshing_threads *t, rb_status status, const rb_er
 		(void) rb_fail(&t->run->ctx, status, error->need, error->limit, error->text);
 	else
 		(void) rb_fail(&t->run->ctx, status, 0, 0, NULL);
-	stop_threads(t->run);
+	stop_meshing_threads(t->run);
 }
 
 /*
  * Records the first solid that cannot be meshed: solids after it need not be built for the error.
  */
 static void
-note_failed(rb_meshing_threads *t, uint32 solid)
+record_failed_solid(rb_meshing_threads *t, uint32 solid)
 {
 	uint32 was = rb_load(&t->failed);
 
@@ -539,12 +539,12 @@ make_meshes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		if (rb_should_stop(&t->run->ctx) || (!t->run->call->skip_bad && i > rb_load(&t->failed)))
 			return;
 		part->status = part->unread.fault != RB_GEOMETRY_OK ? RB_BAD_PLC
-															: make_solid(ctx, t, (uint32) i, part);
+															: mesh_solid(ctx, t, (uint32) i, part);
 		if (part->status == RB_BAD_PLC)
 		{
 			rb_forget_failure(ctx);
 			if (!t->run->call->skip_bad)
-				note_failed(t, (uint32) i);
+				record_failed_solid(t, (uint32) i);
 		}
 		else if (part->status != RB_OK)
 		{
@@ -558,7 +558,7 @@ make_meshes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* Meshes each solid. A work function. */
 static rb_status
-make_solids(rb_meshing_run *run)
+mesh_solids(rb_meshing_run *run)
 {
 	rb_meshing_threads *t = run->threads;
 	double start = 0;
@@ -694,7 +694,7 @@ list_skipped_solids(rb_meshing_run *run)
 
 /* Reports the solids that could not be meshed. */
 static void
-end_solids(rb_meshing_run *run)
+report_unmeshed_solids(rb_meshing_run *run)
 {
 	if (run->threads->failed != RB_NONE)
 		raise_flaw_of_solid(run, run->threads->failed);
@@ -707,7 +707,7 @@ end_solids(rb_meshing_run *run)
 void
 rb_meshing_make_solids(rb_meshing_run *run)
 {
-	begin_solids(run);
-	rb_meshing_work(run, make_solids);
-	end_solids(run);
+	find_solids_to_mesh(run);
+	rb_meshing_work(run, mesh_solids);
+	report_unmeshed_solids(run);
 }

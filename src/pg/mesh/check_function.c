@@ -182,8 +182,8 @@ set_segment_of_fault(const rb_meshing_run *run, const checking *c, uint32 segmen
 
 /* Writes the result row of a fault. */
 static void
-put_fault(const rb_meshing_run *run, const checking *c, const rb_fault *fault,
-		  ReturnSetInfo *rsinfo)
+store_fault_row(const rb_meshing_run *run, const checking *c, const rb_fault *fault,
+				ReturnSetInfo *rsinfo)
 {
 	static const char letters[] = "VTFE"; /* In the order of rb_meshing_kind */
 	const uint32 number[3] = {fault->a, fault->b, fault->c};
@@ -231,7 +231,7 @@ put_fault(const rb_meshing_run *run, const checking *c, const rb_fault *fault,
 
 /* Writes the result rows of all faults. */
 static void
-put_faults(const rb_meshing_run *run, const checking *c, ReturnSetInfo *rsinfo)
+store_fault_rows(const rb_meshing_run *run, const checking *c, ReturnSetInfo *rsinfo)
 {
 	MemoryContext row =
 		AllocSetContextCreate(CurrentMemoryContext, "redblue fault", ALLOCSET_DEFAULT_SIZES);
@@ -241,7 +241,7 @@ put_faults(const rb_meshing_run *run, const checking *c, ReturnSetInfo *rsinfo)
 		MemoryContext old = MemoryContextSwitchTo(row);
 
 		CHECK_FOR_INTERRUPTS();
-		put_fault(run, c, &c->report.list[i], rsinfo);
+		store_fault_row(run, c, &c->report.list[i], rsinfo);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(row);
 	}
@@ -308,7 +308,7 @@ redblue_mesh_check(PG_FUNCTION_ARGS)
 	rb_meshing_load(run, tables, &c->mesh);
 	rb_meshing_match(run, &c->mesh, &c->matched);
 	rb_meshing_work(run, check_loaded_mesh);
-	put_faults(run, c, rsinfo);
+	store_fault_rows(run, c, rsinfo);
 	report_check(run, c);
 	rb_call_leave(caller);
 	return (Datum) 0;

@@ -88,7 +88,7 @@ write_file(rb_meshing_run *run)
 
 /* Raises an ERROR if the file exceeds the largest value. */
 static void
-check_size(const rb_meshing_run *run, uint64 bytes)
+refuse_oversized_file(const rb_meshing_run *run, uint64 bytes)
 {
 	if (bytes > MAX_FILE_BYTES)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -118,7 +118,7 @@ check_corners_for_file(const rb_meshing_run *run, const rb_meshing_table *t,
 
 /* Finds the tables of a mesh and opens a run without sides. */
 static rb_meshing_run *
-open_tables(const char *function, const char *name, rb_meshing_table *tables)
+open_run_of_mesh_tables(const char *function, const char *name, rb_meshing_table *tables)
 {
 	rb_meshing_call *call = palloc0(sizeof *call);
 
@@ -221,7 +221,7 @@ return_file(FunctionCallInfo fcinfo, const file_format *format)
 	w->write = format->write_facets != NULL && rb_argument_choice(&a, "part", "tets", "facets")
 				   ? format->write_facets
 				   : format->write;
-	run = open_tables(format->function, text_to_cstring(PG_GETARG_TEXT_PP(0)), tables);
+	run = open_run_of_mesh_tables(format->function, text_to_cstring(PG_GETARG_TEXT_PP(0)), tables);
 	rb_meshing_load(run, tables, &mesh);
 	check_corners_for_file(run, &tables[RB_MESH_TETS], &mesh, mesh.tets[0], 4);
 	check_corners_for_file(run, &tables[RB_MESH_FACES], &mesh, mesh.faces[0], 3);
@@ -253,10 +253,10 @@ return_file(FunctionCallInfo fcinfo, const file_format *format)
 	w->rows.radius_edge = w->quality[0];
 	w->rows.min_dihedral = w->quality[1];
 	if (format->bytes != NULL)
-		check_size(run, format->bytes(&w->rows));
+		refuse_oversized_file(run, format->bytes(&w->rows));
 	run->arg = w;
 	rb_meshing_work(run, write_file);
-	check_size(run, w->file.n);
+	refuse_oversized_file(run, w->file.n);
 	file = MemoryContextAlloc(caller, w->file.n + VARHDRSZ);
 	SET_VARSIZE(file, w->file.n + VARHDRSZ);
 	memcpy(VARDATA(file), w->file.bytes, w->file.n);
@@ -336,7 +336,7 @@ write_region(const surfaces *s, uint64_t from, uint64_t to, int32 srid)
 
 /* Writes one result row of redblue_mesh_to_geometry for the surface of each region. */
 static void
-put_region_surfaces(const surfaces *s, int32 srid, ReturnSetInfo *result)
+store_region_surfaces(const surfaces *s, int32 srid, ReturnSetInfo *result)
 {
 	MemoryContext row =
 		AllocSetContextCreate(CurrentMemoryContext, "redblue region", ALLOCSET_DEFAULT_SIZES);
@@ -377,7 +377,7 @@ redblue_mesh_to_geometry(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	caller = rb_call_enter();
 	s = palloc0(sizeof *s);
-	run = open_tables(function_name, text_to_cstring(PG_GETARG_TEXT_PP(0)), tables);
+	run = open_run_of_mesh_tables(function_name, text_to_cstring(PG_GETARG_TEXT_PP(0)), tables);
 	rb_meshing_load(run, tables, &mesh);
 	check_corners_for_file(run, &tables[RB_MESH_TETS], &mesh, mesh.tets[0], 4);
 	s->rows = (rb_mesh_rows){.npoints = mesh.n[RB_MESH_VERTICES],
@@ -387,7 +387,7 @@ redblue_mesh_to_geometry(PG_FUNCTION_ARGS)
 							 .region = mesh.region};
 	run->arg = s;
 	rb_meshing_work(run, find_surface_faces);
-	put_region_surfaces(s, srid, (ReturnSetInfo *) fcinfo->resultinfo);
+	store_region_surfaces(s, srid, (ReturnSetInfo *) fcinfo->resultinfo);
 	rb_call_leave(caller);
 	return (Datum) 0;
 }

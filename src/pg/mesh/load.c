@@ -329,7 +329,7 @@ rb_meshing_load(rb_meshing_run *run, const rb_meshing_table *tables, rb_meshing_
 
 /* Returns true if the vertices begin with the points of the rows, in the same order. */
 static bool
-is_in_order(const rb_plc *plc, const rb_meshing_loaded *mesh)
+are_points_of_rows_first(const rb_plc *plc, const rb_meshing_loaded *mesh)
 {
 	if (mesh->n[RB_MESH_VERTICES] < plc->npoints)
 		return false;
@@ -406,7 +406,7 @@ match_points(rb_meshing_run *run, rb_meshing_loaded *mesh)
 	uint32 *number;
 
 	/* If vertices are missing, the numbers would have gaps, so the vertices keep their order. */
-	if (is_in_order(&run->part->welded.plc, mesh) || n < run->part->welded.plc.npoints)
+	if (are_points_of_rows_first(&run->part->welded.plc, mesh) || n < run->part->welded.plc.npoints)
 		return;
 	number = rb_meshing_array(run, n, sizeof *number);
 	order_points(run, mesh, number);
@@ -567,7 +567,7 @@ compare_ends_of_loaded_edges(const void *a, const void *b)
  * PLC.
  */
 static edge_ends
-make_ends(const uint32_t *v, uint32 number)
+sorted_ends_of_segment(const uint32_t *v, uint32 number)
 {
 	return (edge_ends){Min(v[0], v[1]), Max(v[0], v[1]), number};
 }
@@ -638,7 +638,7 @@ match_segments(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_ma
 	to->edge_segment = rb_meshing_array(run, n, sizeof(uint32));
 	for (uint32 i = 0; i < given; i++)
 	{
-		list[i] = make_ends(plc->segments[i], i);
+		list[i] = sorted_ends_of_segment(plc->segments[i], i);
 		memcpy(to->segments[i], plc->segments[i], 2 * sizeof(uint32));
 		to->segment[i] = 0;
 	}
@@ -656,7 +656,7 @@ match_segments(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_ma
 		for (next = i + 1; next < n && pieces[next].segment == pieces[i].segment;)
 			next++;
 		find_ends_of_loaded_segment(mesh, pieces + i, next - i, scratch, v);
-		key = make_ends(v, 0);
+		key = sorted_ends_of_segment(v, 0);
 		found = bsearch(&key, list, given, sizeof *list, compare_ends_of_loaded_edges);
 		number = found != NULL && to->segment[found->number] == 0 ? found->number : to->nsegments++;
 		if (number >= given)

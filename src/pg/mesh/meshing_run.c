@@ -161,7 +161,7 @@ raise_meshing_failure(rb_meshing_run *run, rb_status status)
  * the core, which is more detailed. While the core runs a join, it is the run's own stage.
  */
 static int
-stage_now(const rb_meshing_run *run)
+current_meshing_stage(const rb_meshing_run *run)
 {
 	const int stage = rb_load(&run->ctx.stage);
 
@@ -171,11 +171,11 @@ stage_now(const rb_meshing_run *run)
 
 /* Reports the progress of the run while the helper thread works. */
 static void
-note_progress(void *arg)
+report_meshing_progress(void *arg)
 {
 	rb_meshing_run *run = arg;
 
-	rb_progress_note(run->progress, stage_now(run), rb_load(&run->ctx.done),
+	rb_progress_note(run->progress, current_meshing_stage(run), rb_load(&run->ctx.done),
 					 rb_load(&run->ctx.total));
 }
 
@@ -189,7 +189,7 @@ rb_meshing_work(rb_meshing_run *run, rb_status (*work)(rb_meshing_run *run))
 	b->ctx = &run->ctx;
 	b->work = run_meshing_work;
 	b->arg = run;
-	b->meanwhile = note_progress;
+	b->meanwhile = report_meshing_progress;
 	status = rb_helper_run(b);
 	if (status != RB_OK)
 		raise_meshing_failure(run, status);
@@ -220,7 +220,7 @@ typedef struct id_list
 
 /* Adds the id of a solid to the list for a notice, which shows only the first ones. */
 static void
-add_solid(id_list *solids, int64 solid)
+add_solid_to_notice(id_list *solids, int64 solid)
 {
 	if (solids->n == 0)
 		initStringInfo(&solids->text);
@@ -294,7 +294,7 @@ rb_meshing_notices(const rb_meshing_run *run)
 		unmerged += part->unmerged;
 		facets |= part->welded.plc.nfacets > 0;
 		if (part->tets.ntets == 0 && part->tets.npoints > 0)
-			add_solid(&empty, part->solid);
+			add_solid_to_notice(&empty, part->solid);
 	}
 	memset(&why, 0, sizeof why);
 	if (run->empty && empty.n == 0 && run->nskipped == 0)
@@ -302,7 +302,7 @@ rb_meshing_notices(const rb_meshing_run *run)
 						 errdetail("The input is empty.%s", no_rows)));
 	for (uint32 i = 0; i < run->nskipped; i++)
 	{
-		add_solid(&skipped, run->skipped[i].solid);
+		add_solid_to_notice(&skipped, run->skipped[i].solid);
 		rb_reasons_add(&why, run->skipped[i].reason, 1);
 	}
 	if (split.points + split.segments + split.dropped + split.level > 0)

@@ -39,7 +39,7 @@
  * refined.
  */
 static bool
-is_continued(const rb_meshing_call *call)
+is_existing_mesh_refined(const rb_meshing_call *call)
 {
 	return call->at[RB_MESH_FACETS] < 0 && call->at[RB_MESH_POINTS] < 0 &&
 		   call->at[RB_MESH_SEGMENTS] < 0;
@@ -47,7 +47,7 @@ is_continued(const rb_meshing_call *call)
 
 /* Refuses sides that cannot be used to refine an existing mesh. */
 static void
-check_continued(const rb_meshing_call *call)
+refuse_sides_to_refine(const rb_meshing_call *call)
 {
 	if (call->at[RB_MESH_HOLES] >= 0)
 		ereport(
@@ -91,7 +91,8 @@ check_continued(const rb_meshing_call *call)
 
 /* Returns the maximum volume of a row, which may be infinity. */
 static double
-volume_of(const rb_meshing_run *run, rb_meshing_number number, rb_meshing_side side, uint32 row)
+max_volume_of_row(const rb_meshing_run *run, rb_meshing_number number, rb_meshing_side side,
+				  uint32 row)
 {
 	const rb_extra_column *beside = &run->call->number[number];
 	const rb_source *source = &run->call->source[run->call->at[side]];
@@ -145,8 +146,9 @@ collect_regions_to_refine(rb_meshing_run *run)
 		return;
 	list = rb_meshing_array(run, set->nrows, sizeof *list);
 	for (uint32 i = 0; i < set->nrows; i++)
-		list[i] = (rb_region_volume){rb_meshing_id(run, RB_MESH_REGIONS, i),
-									 volume_of(run, RB_MESH_REGION_VOLUME, RB_MESH_REGIONS, i)};
+		list[i] =
+			(rb_region_volume){rb_meshing_id(run, RB_MESH_REGIONS, i),
+							   max_volume_of_row(run, RB_MESH_REGION_VOLUME, RB_MESH_REGIONS, i)};
 	qsort(list, set->nrows, sizeof *list, compare_regions);
 	for (uint32 i = 0; i < set->nrows; i++)
 		if (n == 0 || list[n - 1].region != list[i].region)
@@ -168,8 +170,8 @@ collect_sizes_to_refine(rb_meshing_run *run)
 	for (uint32 i = 0; i < set->nparts; i++)
 	{
 		memcpy(list[i].at, set->coords + 3 * (size_t) i, sizeof list[i].at);
-		list[i].volume =
-			volume_of(run, RB_MESH_SIZE, RB_MESH_SIZES, set->row_of == NULL ? i : set->row_of[i]);
+		list[i].volume = max_volume_of_row(run, RB_MESH_SIZE, RB_MESH_SIZES,
+										   set->row_of == NULL ? i : set->row_of[i]);
 	}
 	run->options.sizes = list;
 	run->options.nsizes = set->nparts;
@@ -313,7 +315,7 @@ open_refinement_here(rb_meshing_run *run)
 
 /* Selects where refinement runs: the worker, a device here, or the CPU. */
 static void
-begin_device(rb_meshing_run *run)
+select_place_to_refine(rb_meshing_run *run)
 {
 	const double start = rb_now_ms();
 
@@ -337,7 +339,7 @@ refine_mesh_of_call(rb_meshing_run *run)
 
 	if (rb_setting_backend == RB_CHOOSE_AUTO && rb_device_installed(why_not, sizeof why_not))
 		rb_meshing_work(run, expect_tets_of_refinement);
-	begin_device(run);
+	select_place_to_refine(run);
 	rb_meshing_work(run, rb_meshing_refine);
 	rb_placement_stop(&run->placement);
 	run->options.backend = NULL;
@@ -611,7 +613,7 @@ notice_regions(const rb_meshing_run *run, const rb_meshing_loaded *mesh, const c
 
 /* Checks that ids are left for new vertices after the largest existing one. */
 static void
-check_ids(const rb_meshing_run *run, const char *name)
+check_free_vertex_ids(const rb_meshing_run *run, const char *name)
 {
 	const rb_meshing_names *names = run->one.names;
 	const uint32 added = run->one.tets.npoints - names->npoints;
@@ -657,7 +659,7 @@ continue_mesh(rb_meshing_run *run, const rb_meshing_table *tables, const char *n
 	rb_meshing_work(run, connect_tets_to_refine);
 	refuse_mesh_with_open_end(run, c, name);
 	refine_mesh_of_call(run);
-	check_ids(run, name);
+	check_free_vertex_ids(run, name);
 }
 
 /* ---- the result row ---- */
@@ -704,7 +706,7 @@ make_refine_counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, doubl
 
 /* Refines a mesh, stores it and returns its counts. */
 static Datum
-return_refined(FunctionCallInfo fcinfo, const char *function, bool query)
+return_refined_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 {
 	MemoryContext caller;
 	MemoryContext own;
@@ -722,9 +724,9 @@ return_refined(FunctionCallInfo fcinfo, const char *function, bool query)
 	rb_meshing_arguments_bind(&a, function, ARGUMENTS, fcinfo->args);
 	name = TextDatumGetCString(rb_argument_required(&a, "mesh"));
 	call = rb_meshing_call_read(&a, fcinfo->flinfo, query, true);
-	continued = is_continued(call);
+	continued = is_existing_mesh_refined(call);
 	if (continued)
-		check_continued(call);
+		refuse_sides_to_refine(call);
 	else
 		rb_meshing_tables_name(tables, function, name, call->by_solid);
 	if (!call->by_solid || rb_setting_backend == RB_CHOOSE_CUDA)
@@ -757,12 +759,12 @@ return_refined(FunctionCallInfo fcinfo, const char *function, bool query)
 	return result;
 }
 
-#define RB_DEFINE(name, query)                       \
-	extern Datum name(PG_FUNCTION_ARGS);             \
-	PG_FUNCTION_INFO_V1(name);                       \
-	Datum name(PG_FUNCTION_ARGS)                     \
-	{                                                \
-		return return_refined(fcinfo, #name, query); \
+#define RB_DEFINE(name, query)                              \
+	extern Datum name(PG_FUNCTION_ARGS);                    \
+	PG_FUNCTION_INFO_V1(name);                              \
+	Datum name(PG_FUNCTION_ARGS)                            \
+	{                                                       \
+		return return_refined_counts(fcinfo, #name, query); \
 	}
 
 RB_DEFINE(redblue_refine, false)

@@ -130,7 +130,7 @@ split_name(const char *function, const char *mesh, char **schema, char **name)
 
 /* Sets schema, names and quoted names of the four tables. */
 static const rb_meshing_table *
-set_names(rb_meshing_table *tables, const char *function, char *schema, const char *name)
+set_mesh_table_names(rb_meshing_table *tables, const char *function, char *schema, const char *name)
 {
 	memset(tables, 0, RB_MESH_TABLES * sizeof *tables);
 	for (int i = 0; i < RB_MESH_TABLES; i++)
@@ -161,7 +161,7 @@ rb_meshing_tables_name(rb_meshing_table *tables, const char *function, const cha
 	if (schema == NULL)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_SCHEMA),
 						errmsg("%s: schema of mesh \"%s\" does not exist", function, mesh)));
-	set_names(tables, function, schema, name);
+	set_mesh_table_names(tables, function, schema, name);
 	for (int i = 0; i < RB_MESH_TABLES; i++)
 		tables[i].by_solid = by_solid;
 }
@@ -185,7 +185,7 @@ check_column_right(Relation rel, AttrNumber attno)
 
 /* Finds the columns of a table and checks their types and rights. */
 static void
-find_columns(rb_meshing_table *t, Relation rel, AclMode right, const char *function)
+find_mesh_table_columns(rb_meshing_table *t, Relation rel, AclMode right, const char *function)
 {
 	TupleDesc desc = RelationGetDescr(rel);
 	const rb_meshing_column *c = columns_of[t->kind];
@@ -230,7 +230,7 @@ rb_meshing_tables_find(rb_meshing_table *tables, const char *function, const cha
 	char *name;
 
 	split_name(function, mesh, &schema, &name);
-	set_names(tables, function, schema, name);
+	set_mesh_table_names(tables, function, schema, name);
 	for (int i = 0; i < RB_MESH_TABLES; i++)
 	{
 		Relation rel;
@@ -244,7 +244,7 @@ rb_meshing_tables_find(rb_meshing_table *tables, const char *function, const cha
 									quote_literal_cstr(mesh))));
 		rel = rb_relation_open(tables[i].relid, AccessShareLock, ACL_SELECT, function,
 							   tables[i].quoted);
-		find_columns(&tables[i], rel, ACL_SELECT, function);
+		find_mesh_table_columns(&tables[i], rel, ACL_SELECT, function);
 		relation_close(rel, NoLock);
 	}
 }
@@ -255,7 +255,7 @@ rb_meshing_tables_find(rb_meshing_table *tables, const char *function, const cha
  * statement's snapshot.
  */
 static bool
-has_rows(const rb_meshing_table *t, const char *function)
+is_any_row_visible(const rb_meshing_table *t, const char *function)
 {
 	SPIPlanPtr plan = SPI_prepare(psprintf("SELECT 1 FROM %s LIMIT 1", t->quoted), 0, NULL);
 	int rc;
@@ -315,7 +315,7 @@ rb_meshing_table_open(rb_meshing_table *t, const char *function)
 {
 	Relation rel = rb_relation_open(t->relid, RowExclusiveLock, ACL_INSERT, function, t->quoted);
 
-	find_columns(t, rel, ACL_INSERT, function);
+	find_mesh_table_columns(t, rel, ACL_INSERT, function);
 	return rel;
 }
 
@@ -331,7 +331,7 @@ check_existing_table(rb_meshing_table *t, const char *function)
 	relation_close(rel, NoLock);
 	/* Report a generated column, or a view that takes no rows, before the mesh is built. */
 	SPI_freeplan(rb_meshing_prepare_insert(t, function, &n));
-	if (has_rows(t, function))
+	if (is_any_row_visible(t, function))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("%s: table %s is not empty", function, t->quoted),
@@ -411,7 +411,7 @@ rb_meshing_tables_continue(rb_meshing_table *tables, const char *function, const
 
 	PreventCommandIfParallelMode(psprintf("%s()", function));
 	split_name(function, mesh, &schema, &name);
-	set_names(tables, function, schema, name);
+	set_mesh_table_names(tables, function, schema, name);
 	first = RangeVarGetRelid(makeRangeVar(schema, tables[0].name, -1), NoLock, true);
 	if (!OidIsValid(first))
 		ereport(ERROR,
@@ -425,7 +425,7 @@ rb_meshing_tables_continue(rb_meshing_table *tables, const char *function, const
 	if (schema == NULL)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_SCHEMA),
 						errmsg("%s: schema of mesh \"%s\" does not exist", function, mesh)));
-	lock_name(set_names(tables, function, schema, name));
+	lock_name(set_mesh_table_names(tables, function, schema, name));
 	rb_meshing_tables_find(tables, function, quote_qualified_identifier(schema, name));
 	for (int i = 0; i < RB_MESH_TABLES; i++)
 	{
@@ -443,7 +443,7 @@ rb_meshing_tables_continue(rb_meshing_table *tables, const char *function, const
 							function, mesh),
 					 errdetail("Table %s has a column \"solid_id\".", t->quoted),
 					 errhint("Build it again from its facets, with argument solid.")));
-		find_columns(t, rel, ACL_INSERT, function);
+		find_mesh_table_columns(t, rel, ACL_INSERT, function);
 		relation_close(rel, NoLock);
 	}
 }
@@ -456,7 +456,7 @@ rb_meshing_table_empty(const rb_meshing_table *t, const char *function)
 	if (rc < 0)
 		elog(ERROR, "%s: SPI_execute: %s", function, SPI_result_code_string(rc));
 	/* The remaining rows and the new ones would be two meshes in one table. */
-	if (has_rows(t, function))
+	if (is_any_row_visible(t, function))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("%s: cannot replace rows of table %s", function, t->quoted),

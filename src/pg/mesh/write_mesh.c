@@ -352,7 +352,7 @@ has_only_mesh_columns(const rb_meshing_table *t, Relation rel)
 
 /* Inserts all rows of a table by multi-insert. */
 static void
-fill_at_once(row_source *of, const rb_meshing_table *t, Relation rel)
+insert_by_multi_insert(row_source *of, const rb_meshing_table *t, Relation rel)
 {
 	const uint64 n = count_mesh_rows(of->run, t->kind);
 	const CommandId command = GetCurrentCommandId(true);
@@ -469,7 +469,7 @@ write_mesh_table(row_source *of, rb_meshing_table *t)
 				   rb_inserts_are_plain(rel);
 
 	if (at_once)
-		fill_at_once(of, t, rel);
+		insert_by_multi_insert(of, t, rel);
 	relation_close(rel, NoLock);
 	if (!at_once)
 		fill_by_insert(of, t);
