@@ -61,6 +61,7 @@ typedef union rb_m4_halves
 #define BITS2(mask) ((unsigned) _mm_movemask_pd((__m128d) (mask)))
 #define BITS4(mask) sign_bits4((rb_m4_halves){(m4) (mask)}.half)
 
+/* Returns the sign bits of four lanes, lane 0 in bit 0. */
 static inline __attribute__((always_inline)) unsigned
 sign_bits4(const __m128d half[2])
 {

@@ -11,6 +11,7 @@ struct rb_join;
 
 /* ---- support.c: planner support functions ---- */
 
+/* Supports all join functions: estimates their rows and cost, and defers constant folding. */
 extern Datum redblue_support(PG_FUNCTION_ARGS);
 
 /* Returns true if the function is one of redblue's, whatever its own settings. */

@@ -126,13 +126,15 @@ extern void rb_receive_space(rb_receiver *r, uint32 n, const rb_space *space);
 
 /* Rejects the row because of the status in r->error. */
 extern bool rb_refuse_status(const rb_receiver *r);
-/* Reject the row because of a null: in the id or key, in the extra column, or in a coordinate. */
+/* Rejects the row because this column of its id or key is null. */
 extern bool rb_refuse_null_id(rb_receiver *r, rb_column column);
 
+/* Rejects the row because its extra column is null. */
 extern bool rb_refuse_null_extra(const rb_receiver *r, int64 id);
 
 /* Rejects an id that has a fraction or is out of range, for the types that allow this. */
 extern bool rb_refuse_fraction(rb_receiver *r, Datum value);
+/* Rejects the row because this coordinate is null. */
 extern bool rb_refuse_null_coordinate(rb_receiver *r, rb_column column, int64 id);
 
 /* Rejects a row with a coordinate that is not finite. */

@@ -262,6 +262,7 @@ typedef struct rb_request_args
 	rb_sent_side side[2]; /* Headers of the sides; their arrays follow in the ring */
 } rb_request_args;
 
+/* Returns true if the request may run on a device, so that the worker must open one. */
 static inline bool
 rb_asks_for_device(const rb_request_args *asked)
 {
