@@ -131,12 +131,42 @@ find_width_along_axis(const rb_depth_run *d, const depth_part *part, int axis, d
 	return least >= low && most <= high && high > low;
 }
 
-/* Bounds the width across a plane, in double-double arithmetic. */
+/* Moves a point to the front of the points of a part. */
 static void
-bound_width(const rb_depth_run *d, const depth_part *part, depth_width *w)
+move_point_to_front(depth_part *part, size_t front, size_t i)
+{
+	const uint32_t point = part->points.at[i];
+
+	part->points.at[i] = part->points.at[front];
+	part->points.at[front] = point;
+}
+
+/* Returns a height above a plane beyond which a width is larger than `least`, or infinity. */
+static double
+limit_of_height(const rb_depth_plane *plane, double least)
+{
+	double square = 0;
+
+	for (int a = 0; a < 3; a++)
+		square += (fabs(plane->n[a].x.high) + plane->n[a].error) *
+				  (fabs(plane->n[a].x.high) + plane->n[a].error);
+	if (!(least > 0x1p-400 && square > 0x1p-400 && square <= DBL_MAX))
+		return HUGE_VAL;
+	return least * sqrt(square) * (1 + 0x1p-30);
+}
+
+/*
+ * Bounds the width across a plane, in double-double arithmetic. A width that is certainly larger than
+ * `least`, which bounds another one, is only known to be so. Such widths are found by the first points,
+ * to which the extreme ones of other planes are moved.
+ */
+static void
+bound_width(const rb_depth_run *d, depth_part *part, double least, depth_width *w)
 {
 	const rb_depth_plane *plane = &d->planes.at[w->plane];
+	const double limit = limit_of_height(plane, least);
 	rb_bounded low = {{HUGE_VAL, 0}, 0}, high = {{-HUGE_VAL, 0}, 0}, to[3], v;
+	size_t lowest = 0, highest = 0;
 	double error = 0, most;
 
 	w->low = 0;
@@ -158,10 +188,28 @@ bound_width(const rb_depth_run *d, const depth_part *part, depth_width *w)
 			return;
 		error = rb_max(error, v.error);
 		if (v.x.high > high.x.high || (v.x.high == high.x.high && v.x.low > high.x.low))
+		{
 			high.x = v.x;
+			highest = i;
+		}
 		if (v.x.high < low.x.high || (v.x.high == low.x.high && v.x.low < low.x.low))
+		{
 			low.x = v.x;
+			lowest = i;
+		}
+		if (high.x.high - low.x.high - 4 * error > limit)
+		{
+			w->low = nextafter(least, HUGE_VAL);
+			break;
+		}
 	}
+	if (part->points.n > 1)
+	{
+		move_point_to_front(part, 0, highest);
+		move_point_to_front(part, 1, lowest == 0 ? highest : lowest);
+	}
+	if (w->low > least)
+		return;
 	low.error = high.error = error;
 	v = rb_bounded_div(rb_bounded_sub(high, low),
 					   rb_bounded_root(rb_bounded_dot(plane->n, plane->n)));
@@ -378,11 +426,14 @@ refine_width(rb_depth_run *d, const depth_part *part, int words, depth_width *w)
 static rb_status
 find_depth_of_part(rb_depth_run *d, depth_part *part, double *depth)
 {
+	double least = HUGE_VAL;
+
 	for (size_t i = 0; i < part->widths.n; i++)
 	{
 		if (rb_stop_due(d->ctx, i, 64))
 			return RB_STOPPED;
-		bound_width(d, part, &part->widths.at[i]);
+		bound_width(d, part, least, &part->widths.at[i]);
+		least = rb_min(least, part->widths.at[i].high);
 	}
 	for (int words = LEAST_WORDS;; words = rb_min(2 * words, MOST_WORDS))
 	{
