@@ -20,11 +20,12 @@
  * decides a sum that is exactly in the middle of two doubles. But all terms are positive, so the sum
  * is rational only if each root is (measures.c), and then it is compared exactly, by residues.
  */
-#include "core/solid/overlap.h"
+#include "core/solid/contact_area.h"
 #include "core/exact/bounded.h"
 #include "core/exact/nearest_double.h"
 #include "core/exact/residue.h"
 #include "core/primitive/contact.h"
+#include "core/solid/solid.h"
 
 #include <math.h>
 
@@ -452,6 +453,19 @@ compare_areas(rb_context *ctx, const void *arg, double low, double high, int *si
 	RB_TRY(rb_integer_sign(ctx, bits, find_residue_of_areas, &c, sign));
 	*sign = negative ? -*sign : *sign;
 	return RB_OK;
+}
+
+/* ---- faces that count ---- */
+
+bool
+rb_are_faces_flush(rb_exact_env *env, const rb_flat_pair *pair, bool red_inward, bool blue_inward)
+{
+	const double *red = pair->red, *blue = pair->blue;
+	const int axis = rb_projection_axis(env, red, red + 3, red + 6);
+	const bool same =
+		rb_turn(env, axis, red, red + 3, red + 6) == rb_turn(env, axis, blue, blue + 3, blue + 6);
+
+	return same == (red_inward == blue_inward);
 }
 
 /* ---- the sum ---- */

@@ -48,6 +48,7 @@
 #include "core/primitive/contact.h"
 #include "core/primitive/ray.h"
 #include "core/set/set.h"
+#include "core/solid/contact_area.h"
 #include "core/solid/solid.h"
 
 #include <math.h>
@@ -548,18 +549,6 @@ shares_area(const rb_relations *r, size_t g)
 	return false;
 }
 
-/* Returns true if both solids are on the same side of two coplanar triangles. */
-static bool
-are_faces_flush(const overlaps *w, rb_exact_env *env, uint32_t r, uint32_t b)
-{
-	const double *red = triangle_of_side(&w->side[0], r), *blue = triangle_of_side(&w->side[1], b);
-	const int axis = rb_projection_axis(env, red, red + 3, red + 6);
-	const bool same =
-		rb_turn(env, axis, red, red + 3, red + 6) == rb_turn(env, axis, blue, blue + 3, blue + 6);
-
-	return same == (rb_points_inward(w->side[0].fans, r) == rb_points_inward(w->side[1].fans, b));
-}
-
 /* Computes the area that the boundaries of the rows of a group share. */
 static rb_status
 measure_contact(overlaps *w, overlap_room *room, size_t g, double *area)
@@ -570,17 +559,19 @@ measure_contact(overlaps *w, overlap_room *room, size_t g, double *area)
 	for (size_t i = r->group[g]; i < r->group[g + 1]; i++)
 	{
 		const rb_pair p = r->notes.at[i];
+		rb_flat_pair pair;
 
 		if (rb_stop_due(w->ctx, i, CHECK_INTERVAL))
 			return RB_STOPPED;
-		if (RB_PAYLOAD_DIMENSION(rb_pair_payload(p)) != 2 ||
-			(w->job->contact != RB_FACES_BOTH &&
-			 are_faces_flush(w, &room->env, rb_pair_red(p), p.blue) !=
-				 (w->job->contact == RB_FACES_FLUSH)))
+		if (RB_PAYLOAD_DIMENSION(rb_pair_payload(p)) != 2)
 			continue;
-		RB_TRY(rb_vec_append(w->ctx, &room->flat,
-							 ((rb_flat_pair){triangle_of_side(&w->side[0], rb_pair_red(p)),
-											 triangle_of_side(&w->side[1], p.blue)})));
+		pair = (rb_flat_pair){triangle_of_side(&w->side[0], rb_pair_red(p)),
+							  triangle_of_side(&w->side[1], p.blue)};
+		if (w->job->contact == RB_FACES_BOTH ||
+			rb_are_faces_flush(&room->env, &pair, rb_points_inward(w->side[0].fans, rb_pair_red(p)),
+							   rb_points_inward(w->side[1].fans, p.blue)) ==
+				(w->job->contact == RB_FACES_FLUSH))
+			RB_TRY(rb_vec_append(w->ctx, &room->flat, pair));
 	}
 	return rb_contact_area(w->ctx, &room->env, room->flat.at, room->flat.n, area);
 }

@@ -5,7 +5,7 @@
  *		pairs of rows, crossings, sides of corners -> terms		overlap.c
  *		terms -> sums -> rounded results						overlap_sums.c
  *		sums too close to the middle of two doubles				overlap_exact.c
- *		coplanar faces -> area that the boundaries share		contact_area.c
+ *		faces near the overlap -> its depth						depth.c
  */
 #ifndef RB_SOLID_OVERLAP_H
 #define RB_SOLID_OVERLAP_H
@@ -42,25 +42,6 @@ typedef struct rb_overlap_terms
 	double origin[3];
 	rb_number extent; /* Bound on the coordinates relative to the origin */
 } rb_overlap_terms;
-
-/*
- * Returns the side of the edge xy on which p lies, in the projection along an axis. `moved` is 1 if
- * xy is blue, -1 if p is: blue is moved by (e, e^2) with an infinitesimal e.
- */
-static inline int
-rb_side_in_moved_projection(rb_exact_env *env, int axis, const double *p, const double *x,
-							const double *y, int moved)
-{
-	const int u = (axis + 1) % 3, v = (axis + 2) % 3;
-	const int sign = rb_orient2d_at(env, p[u], p[v], x[u], x[v], y[u], y[v]);
-
-	if (sign != 0)
-		return sign;
-	/* The coefficients are those of the axis x (x - y). */
-	if (x[v] != y[v])
-		return x[v] < y[v] ? moved : -moved;
-	return x[u] == y[u] ? 0 : x[u] > y[u] ? moved : -moved;
-}
 
 /* ---- overlap_sums.c ---- */
 
@@ -105,19 +86,6 @@ extern rb_status rb_overlap_compare(rb_context *ctx, const rb_overlap_terms *t, 
  */
 extern rb_status rb_overlap_may_equal(rb_context *ctx, const rb_overlap_terms *t, int value,
 									  double low, double high, bool *likely);
-
-/* ---- contact_area.c ---- */
-
-/* Two coplanar triangles that share an area */
-typedef struct rb_flat_pair
-{
-	const double *red;
-	const double *blue;
-} rb_flat_pair;
-
-/* Computes the sum of the areas that n pairs of triangles share, 0 if there are none. */
-extern rb_status rb_contact_area(rb_context *ctx, rb_exact_env *env, const rb_flat_pair *pairs,
-								 size_t n, double *area);
 
 /* ---- depth.c ---- */
 
