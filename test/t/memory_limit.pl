@@ -19,7 +19,7 @@ my $answer = $session->ask($join);
 like($answer, qr/^\d{7}$/, "the join without a narrow limit: $answer pairs");
 
 # Returns true if the last join did not fit into memory and ran tile by tile (spill.pl).
-sub tiled { return $session->ask("SELECT detail LIKE '% tiles, %' FROM redblue_last_run() WHERE stage = 'read'") eq 't' }
+sub tiled { return $session->ask("SELECT detail LIKE '% tile%, % kB in temporary files%' FROM redblue_last_run() WHERE stage = 'read'") eq 't' }
 
 # 330,000 triangles per side have 24 MB of coordinates each. These limits are too low even for a tile.
 for my $limit ('1MB', '4MB', '10MB')

@@ -160,7 +160,7 @@ sub least
 	{
 		my $mb = int(($too_small + $enough) / 2);
 		my ($out, $err) = $s->ask("SET redblue.memory_limit = '${mb}MB';\n$query");
-		my $tiled = $s->ask("SELECT detail LIKE '% tiles, %' FROM redblue_last_run() WHERE stage = 'read'");
+		my $tiled = $s->ask("SELECT detail LIKE '% tile%, % kB in temporary files%' FROM redblue_last_run() WHERE stage = 'read'");
 		if ($err =~ /53200/ || $tiled eq 't') { $too_small = $mb; }
 		elsif ($err eq '') { $enough = $mb; }
 		else { fail("$mb MB: $out $err"); last; }

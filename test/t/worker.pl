@@ -128,7 +128,7 @@ is($s->ask("SET redblue.backend = cuda; SELECT cuda || ' ' || cuda_device FROM r
 unlike(slurp_file("/proc/$s->{pid}/maps"), qr/redblue_cuda/, 'and does not open it');
 like($s->ask("SELECT 1; SELECT redblue_box_self_pair_count_query('SELECT * FROM box LIMIT 20')"), qr/^1\n\d+$/, 'a few boxes');
 $s->ask("RESET redblue.backend; SELECT redblue_box_self_pair_count_query('SELECT * FROM box LIMIT 20')");
-like(device_of($s), qr/20 parts are too few/, 'are too few for auto');
+like(device_of($s), qr/the number of parts, 20, is too small/, 'are too few for auto');
 
 # A LIMIT, EXPLAIN, and a cursor that is not read to its end
 is($s->ask("SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs('same', 'same') LIMIT 1000) s"), '1000', 'LIMIT');
@@ -372,7 +372,7 @@ for my $name (sort keys %stage)
 		{
 			is($s->wait_for, $answer{'a count'}, "$name, $backend: the session does it by itself");
 			# A device that was closed in the meantime is not opened for so few parts.
-			like(device_of($s), qr/^cpu: \d+ threads?; no GPU used: (?:the background worker has exited|80000 parts are too few)/, "$name, $backend: and says so");
+			like(device_of($s), qr/^cpu: \d+ threads?; no GPU used: (?:the background worker has exited|the number of parts, 80000, is too small)/, "$name, $backend: and says so");
 		}
 		else
 		{
