@@ -3,14 +3,7 @@
  *	  Finds the pairs of rows whose boxes overlap, and the edges of each pair that share a point; signs in
  *	  the moved position; edges that enter the interior of a polygon in the stored position.
  *
- * The blue polygons are moved by (e, e^2) with an infinitesimal e, so that no vertex is on an edge, and no
- * edges overlap. A sign that is 0 becomes that of the first of e, e^2 whose coefficient is not 0:
- *
- *		blue edge h, red point		(h_y, -h_x)
- *		red edge e, blue point		(-e_y, e_x)
- *		x, y of points				blue ones are larger
- *
- * Edges that meet in the moved position share a point in the stored one, where a join finds them.
+ * Edges that meet in the moved position (polygon_rings.c) share a point in the stored one, where a join finds them.
  *
  * Where the position of an edge relative to a polygon matters in the stored position, it is found at the
  * common points of their boundaries: the edge enters the interior if the first edge of the polygon to the
@@ -28,54 +21,6 @@
 #define WORK_OF_BATCH RB_SIZE(4096, 8)
 #define WORK_OF_GROUP 16
 #define BATCHES_OF_ROUND 256 /* Number of batches whose measures are passed on at once */
-
-/* ---- signs in the moved position ---- */
-
-/* Returns the sign of a difference. */
-static int
-sign_of_difference(double a, double b)
-{
-	return (a > b) - (a < b);
-}
-
-int
-rb_side_of_moved_edge(rb_exact_env *env, const double *x, const double *y, const double *p,
-					  int moved)
-{
-	const int side = rb_orient2d_points(env, x, y, p);
-
-	if (side != 0)
-		return side;
-	return y[1] != x[1] ? moved * sign_of_difference(x[1], y[1])
-						: moved * sign_of_difference(y[0], x[0]);
-}
-
-bool
-rb_is_vertex_inside(rb_exact_env *env, const rb_rings *r, uint32_t row, const double *p, int moved)
-{
-	const double *box = r->row_box + 6 * (size_t) row;
-	const uint32_t *edges;
-	uint32_t n;
-	bool inside = false;
-
-	if (p[0] < box[0] || p[0] > box[3] || p[1] < box[1] || p[1] > box[4])
-		return false;
-	n = rb_edges_at(r, row, p[1], &edges);
-	for (uint32_t i = 0; i < n; i++)
-	{
-		const double *e = rb_edge(r, edges[i]);
-		const bool low = e[1] < p[1] || (e[1] == p[1] && moved > 0);
-		const bool high = e[3] < p[1] || (e[3] == p[1] && moved > 0);
-
-		if (low == high || rb_max(e[0], e[2]) < p[0])
-			continue;
-		if (rb_min(e[0], e[2]) > p[0])
-			inside = !inside;
-		else
-			inside ^= rb_side_of_moved_edge(env, low ? e : e + 2, low ? e + 2 : e, p, moved) > 0;
-	}
-	return inside;
-}
 
 /* ---- contacts in the stored position ---- */
 
@@ -688,6 +633,7 @@ rb_plane_join_close(rb_plane_join *w)
 		rb_vec_free(memory, &w->rooms[i].contacts);
 		rb_vec_free(memory, &w->rooms[i].turned);
 		rb_vec_free(memory, &w->rooms[i].points);
+		rb_vec_free(memory, &w->rooms[i].rings);
 	}
 	RB_FREE(memory, w->rooms);
 	RB_FREE(memory, w->group);

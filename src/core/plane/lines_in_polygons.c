@@ -116,39 +116,55 @@ is_segment_apart(const double *e, const double *box)
 		   rb_max(e[1], e[3]) < box[1] || rb_min(e[1], e[3]) > box[4];
 }
 
-/* Adds the shares of all segments of the line. */
+/* The state of a walk along a line */
+typedef struct line_walk
+{
+	size_t at;          /* First contact of the segments ahead */
+	const double *last; /* End of the segment before, or NULL if its side is not known */
+	bool inside;        /* True if that end is inside */
+} line_walk;
+
+/* Adds the share of segment i of the line. */
+static rb_status
+add_segment_of_line(length_pair *o, uint32_t i, line_walk *walk)
+{
+	const rb_rings *polygons = o->w->side[1];
+	const rb_pair *contacts = o->contacts->contacts.at;
+	const double *e = rb_edge(o->w->side[0], i);
+	rb_length_segment s = {.u = e, .v = e + 2, .first = o->terms->terms.n};
+	const size_t from = walk->at;
+
+	if (is_segment_apart(e, polygons->row_box + 6 * (size_t) o->row[1]))
+		return RB_OK;
+	while (walk->at < o->contacts->contacts.n && rb_pair_red(contacts[walk->at]) <= i)
+		walk->at++;
+	if (walk->last == NULL || walk->last[0] != e[0] || walk->last[1] != e[1])
+		walk->inside = rb_is_vertex_inside(&o->contacts->env, polygons, o->row[1], e, -1);
+	if (walk->inside && walk->at == from)
+		o->positive = true;
+	RB_TRY(add_contacts_of_segment(o, &s, contacts + from, walk->at - from, &walk->inside));
+	s.whole += walk->inside;
+	walk->last = e + 2;
+	return s.whole != 0 || s.n > 0 ? rb_vec_append(o->w->ctx, &o->terms->segments, s) : RB_OK;
+}
+
+/* Adds the shares of all segments of the line that are near the polygon. */
 static rb_status
 add_segments_of_line(length_pair *o)
 {
-	const rb_rings *lines = o->w->side[0], *polygons = o->w->side[1];
-	const double *box = polygons->row_box + 6 * (size_t) o->row[1];
-	const rb_pair *contacts = o->contacts->contacts.at;
-	const size_t ncontacts = o->contacts->contacts.n;
-	const double *last = NULL; /* End of the segment before, if its side is known */
-	bool inside = false;
-	size_t at = 0;
+	const rb_rings *lines = o->w->side[0];
+	const double *box = o->w->side[1]->row_box + 6 * (size_t) o->row[1];
+	line_walk walk = {0, NULL, false};
 
-	for (uint32_t i = lines->row_start[o->row[0]]; i < lines->row_start[o->row[0] + 1]; i++)
+	RB_TRY(rb_rings_find(o->w->ctx, lines, o->row[0], box, &o->contacts->rings));
+	for (size_t k = 0; k < o->contacts->rings.n; k++)
 	{
-		const double *e = rb_edge(lines, i);
-		rb_length_segment s = {.u = e, .v = e + 2, .first = o->terms->terms.n};
-		const size_t from = at;
+		const rb_ring *run = &lines->ring[o->contacts->rings.at[k]];
 
-		if (rb_stop_due(o->w->ctx, i, CHECK_INTERVAL))
+		if (rb_should_stop(o->w->ctx))
 			return RB_STOPPED;
-		if (rb_is_mark(e) || is_segment_apart(e, box))
-			continue;
-		while (at < ncontacts && rb_pair_red(contacts[at]) <= i)
-			at++;
-		if (last == NULL || last[0] != e[0] || last[1] != e[1])
-			inside = rb_is_vertex_inside(&o->contacts->env, polygons, o->row[1], e, -1);
-		if (inside && at == from)
-			o->positive = true;
-		RB_TRY(add_contacts_of_segment(o, &s, contacts + from, at - from, &inside));
-		s.whole += inside;
-		last = e + 2;
-		if (s.whole != 0 || s.n > 0)
-			RB_TRY(rb_vec_append(o->w->ctx, &o->terms->segments, s));
+		for (uint32_t i = run->start; i < run->end; i++)
+			RB_TRY(add_segment_of_line(o, i, &walk));
 	}
 	return RB_OK;
 }

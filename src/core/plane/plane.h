@@ -3,7 +3,7 @@
  *	  Declares polygons of the plane, their validity, and what two of them share, grouped by the file
  *	  that defines it.
  *
- *		rows of marks and edges -> rings, index of edges			polygon_rings.c
+ *		rows of marks and edges -> rings, trees, points inside		polygon_rings.c
  *		edges of a polygon -> crossings, touching and misplaced rings	polygon_sweep.c
  *		rings -> faults by the rules of OGC							polygon_validity.c
  *		pairs of rows -> edges that share a point, signs			edge_contacts.c
@@ -22,6 +22,7 @@
 #include "core/base/base.h"
 #include "core/base/bucket.h"
 #include "core/base/parallel.h"
+#include "core/intersection/intersection.h"
 #include "core/join/join.h"
 #include "core/primitive/segment.h"
 #include "core/solid/solid.h"
@@ -40,11 +41,15 @@ typedef struct rb_ring
 	uint32_t end;   /* Part behind the last edge */
 	uint32_t shell; /* Number of the ring that is its shell; its own number if it is a shell */
 	uint32_t least; /* Edge that starts at the first point in the order of x, then y */
+	uint32_t node;  /* First box of its tree, unless it has few edges */
 	bool reversed;  /* True if the interior of the polygon is on the right of its edges */
 	double box[4];  /* Low and high corner */
 } rb_ring;
 
-/* The rings of all rows of a set, and for each row its edges by ranges of y */
+/*
+ * The rings of all rows of a set, with box trees of the edges of each ring and of the rings of each row
+ * that has many. Lines are divided into runs of a few segments, which take the place of rings.
+ */
 typedef struct rb_rings
 {
 	const rb_set *set;
@@ -54,10 +59,10 @@ typedef struct rb_rings
 	rb_ring *ring;
 	uint32_t nrings;
 	uint32_t *ring_of; /* Ring of each part; that of a mark is not used */
-	uint32_t *slot;    /* First slot of each row, with one more entry at the end */
-	double *scale;     /* Slots per unit of y of each row */
-	uint32_t *first;   /* First listed edge of each slot, with one more entry at the end */
-	uint32_t *listed;
+	double *node;      /* Boxes of the trees of edges, four numbers each */
+	uint32_t *tree_of; /* Number of the tree of each row, or UINT32_MAX */
+	rb_boxes *tree;    /* Trees of the rings of rows that have many */
+	uint32_t ntrees;
 } rb_rings;
 
 /* Finds the rings of a set. Call rb_rings_close even after a failure. */
@@ -129,25 +134,26 @@ rb_directed_edge(const rb_rings *r, uint32_t i, const double **u, const double *
 	*v = reversed ? e : e + 2;
 }
 
-/* Returns the slot of y in a row, or the nearest one. */
-static inline uint32_t
-rb_slot_of_y(const rb_rings *r, uint32_t row, double y)
-{
-	const uint32_t slots = r->slot[row + 1] - r->slot[row];
-	const double at = (y - r->row_box[6 * (size_t) row + 1]) * r->scale[row];
+/*
+ * Returns the side of the line from x to y on which p lies in the moved position, 1 for the left.
+ * `moved` is 1 if p is blue, -1 if the line is.
+ */
+extern int rb_side_of_moved_edge(rb_exact_env *env, const double *x, const double *y,
+								 const double *p, int moved);
 
-	return r->slot[row] + (at >= slots ? slots - 1 : at > 0 ? (uint32_t) at : 0);
-}
+/* A list of numbers that grows */
+typedef RB_VEC(uint32_t) rb_ring_list;
 
-/* Stores the edges of a row that may meet the horizontal line at y, and returns their number. */
-static inline uint32_t
-rb_edges_at(const rb_rings *r, uint32_t row, double y, const uint32_t **edges)
-{
-	const uint32_t slot = rb_slot_of_y(r, row, y);
+/* Lists the rings of a row whose boxes meet a box of six numbers, ascending. */
+extern rb_status rb_rings_find(rb_context *ctx, const rb_rings *r, uint32_t row, const double *box,
+							   rb_ring_list *found);
 
-	*edges = r->listed + r->first[slot];
-	return r->first[slot + 1] - r->first[slot];
-}
+/*
+ * Returns true if a vertex is in a polygon of the other side in the moved position. `moved` is 1 if the
+ * vertex is blue, -1 if the polygon is.
+ */
+extern bool rb_is_vertex_inside(rb_exact_env *env, const rb_rings *r, uint32_t row, const double *p,
+								int moved);
 
 /* Returns the sign of (b - a) x (d - c). */
 extern int rb_cross_sign(rb_exact_env *env, const double *a, const double *b, const double *c,
@@ -229,6 +235,7 @@ typedef struct rb_contact_room
 	RB_VEC(rb_pair) contacts;       /* Edges that share a point, by red, then by blue edge */
 	RB_VEC(rb_pair) turned;         /* Both edges exchanged, by the first one */
 	RB_VEC(rb_common_point) points; /* Common points of an edge */
+	rb_ring_list rings;             /* Rings of a row near the other one */
 } rb_contact_room;
 
 /* Pairs of rows whose boxes overlap, and their edges that share a point */
@@ -282,20 +289,6 @@ extern rb_status rb_contacts_order(const rb_plane_join *w, rb_contact_room *room
  */
 extern rb_status rb_contacts_enter(const rb_plane_join *w, rb_contact_room *room, int side,
 								   bool *enters);
-
-/*
- * Returns the side of the line from x to y on which p lies in the moved position, 1 for the left.
- * `moved` is 1 if p is blue, -1 if the line is.
- */
-extern int rb_side_of_moved_edge(rb_exact_env *env, const double *x, const double *y,
-								 const double *p, int moved);
-
-/*
- * Returns true if a vertex is in a polygon of the other side in the moved position. `moved` is 1 if the
- * vertex is blue, -1 if the polygon is.
- */
-extern bool rb_is_vertex_inside(rb_exact_env *env, const rb_rings *r, uint32_t row, const double *p,
-								int moved);
 
 /* ---- area_sum.c ---- */
 

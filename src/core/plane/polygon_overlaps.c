@@ -12,13 +12,13 @@
  * calculated from the vertex neighborhoods, 1987.) So each crossing of a red edge and a blue one adds
  * a term, and each vertex inside the other polygon.
  *
- * The blue polygon is moved by (e, e^2) with an infinitesimal e (edge_contacts.c). The area changes
+ * The blue polygon is moved by (e, e^2) with an infinitesimal e (polygon_rings.c). The area changes
  * continuously with the position. No direction changes, so each crossing tends to a point, and the limits
  * of all terms sum to the exact area. Signs are therefore those of the moved position, while coordinates
  * are the stored ones.
  *
  * Along a ring, the vertices change their side where an edge crosses an odd number of edges. So one
- * ray a ring gives the sides of all of its vertices.
+ * ray a ring gives the sides of all of its vertices. Only rings near the other polygon matter.
  *
  * In the stored position, the interiors of two polygons meet if and only if
  *
@@ -141,13 +141,6 @@ add_vertices_of_ring(area_pair *o, int side, const rb_ring *ring, const uint32_t
 	return RB_OK;
 }
 
-/* Returns true if a box of four numbers meets one of six. */
-static bool
-does_ring_box_meet(const double *ring, const double *row)
-{
-	return ring[0] <= row[3] && ring[2] >= row[0] && ring[1] <= row[4] && ring[3] >= row[1];
-}
-
 /* Adds the terms of all vertices of one polygon that are inside the other one. */
 static rb_status
 add_inner_vertices_of_side(area_pair *o, int side)
@@ -159,15 +152,14 @@ add_inner_vertices_of_side(area_pair *o, int side)
 	const size_t n = o->room->change[side].n, ncontacts = o->contacts->contacts.n;
 	size_t at = 0, contact = 0;
 
-	for (uint32_t k = r->row_ring[o->row[side]]; k < r->row_ring[o->row[side] + 1]; k++)
+	RB_TRY(rb_rings_find(o->w->ctx, r, o->row[side], box, &o->contacts->rings));
+	for (size_t k = 0; k < o->contacts->rings.n; k++)
 	{
-		const rb_ring *ring = &r->ring[k];
+		const rb_ring *ring = &r->ring[o->contacts->rings.at[k]];
 		const size_t from = at, touching = contact;
 
-		if (rb_stop_due(o->w->ctx, k, CHECK_INTERVAL))
+		if (rb_should_stop(o->w->ctx))
 			return RB_STOPPED;
-		if (!does_ring_box_meet(ring->box, box))
-			continue;
 		while (at < n && change[at] < ring->end)
 			at++;
 		while (contact < ncontacts && rb_pair_red(contacts[contact]) < ring->end)

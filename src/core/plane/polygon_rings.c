@@ -1,153 +1,403 @@
 /*
  * polygon_rings.c
- *	  Finds the rings of polygons, the side of their interiors, and the edges near a value of y.
+ *	  Finds the rings of polygons and the side of their interiors; signs in the moved position; finds whether
+ *	  a vertex is inside.
  *
- * The range of y of a row is divided into slots of equal height, and each slot lists the edges that
- * reach into it. A slot is found by a monotonic function of y, rounded, so that an edge is listed in
- * the slot of each y that it has. There are as many slots as keep the lists short: about one entry
- * for each edge, plus one for each slot that an edge passes.
+ * The edges of a ring are the leaves of a tree of boxes: eight edges that follow each other, eight such
+ * groups, and so on. A ray in the direction of x from a point to the left of a box crosses the edges within
+ * an odd number of times if their first and last point are on different sides of its line. So only boxes
+ * around the point are entered, and only rings whose box contains it.
+ *
+ * The rings of a row are found by a tree of boxes along a Morton curve if there are many.
+ *
+ * The blue polygons are moved by (e, e^2) with an infinitesimal e, so that no vertex is on an edge, and no
+ * edges overlap. A sign that is 0 becomes that of the first of e, e^2 whose coefficient is not 0:
+ *
+ *		blue edge h, red point		(h_y, -h_x)
+ *		red edge e, blue point		(-e_y, e_x)
+ *		x, y of points				blue ones are larger
  */
+#include "core/base/sort.h"
 #include "core/plane/plane.h"
 
+#include <math.h>
+
 #define ROW_GRAIN RB_SIZE(16, 2) /* Number of rows a thread takes at a time */
-#define EDGES_PER_SLOT 4
+#define EIGHT 8
+#define RUN RB_SIZE(16, 2)        /* Number of segments of a line in a run */
+#define MANY_RINGS RB_SIZE(16, 2) /* Number of rings that justify a tree */
+#define CHECK_INTERVAL 1024       /* Number of small steps between checks for cancellation */
 
 typedef struct ring_rows
 {
 	rb_context *ctx;
 	rb_rings *r;
-	int pass; /* 0 to count slots, 1 to count the edges in them, 2 to list the edges */
+	int status;
 } ring_rows;
 
-/* Chooses the number of slots of a row. */
-static uint32_t
-choose_slots(rb_rings *r, uint32_t row)
-{
-	const uint32_t from = r->row_start[row], to = r->row_start[row + 1];
-	const double *box = r->row_box + 6 * (size_t) row;
-	const double height = box[4] - box[1];
-	double sum = 0, slots = (to - from) / (double) EDGES_PER_SLOT;
+/* ---- signs in the moved position ---- */
 
-	r->scale[row] = 0;
-	if (!(height > 0 && height <= DBL_MAX) || slots < 2)
-		return 1;
-	for (uint32_t i = from; i < to; i++)
-		sum += fabs(rb_edge(r, i)[3] - rb_edge(r, i)[1]);
-	/* Each edge passes slots * its height / height slots. */
-	if (sum / height > EDGES_PER_SLOT)
-		slots *= EDGES_PER_SLOT / (sum / height);
-	slots = floor(slots);
-	if (!(slots >= 2 && slots / height <= DBL_MAX))
-		return 1;
-	r->scale[row] = slots / height;
-	return (uint32_t) slots;
+/* Returns the sign of a difference. */
+static int
+sign_of_difference(double a, double b)
+{
+	return (a > b) - (a < b);
 }
 
-/* Counts or lists the edges of a row in its slots. */
-static void
-list_edges_of_row(rb_rings *r, uint32_t row, bool count)
+int
+rb_side_of_moved_edge(rb_exact_env *env, const double *x, const double *y, const double *p,
+					  int moved)
 {
-	for (uint32_t i = r->row_start[row]; i < r->row_start[row + 1]; i++)
+	const int side = rb_orient2d_points(env, x, y, p);
+
+	if (side != 0)
+		return side;
+	return y[1] != x[1] ? moved * sign_of_difference(x[1], y[1])
+						: moved * sign_of_difference(y[0], x[0]);
+}
+
+/* ---- trees of edges ---- */
+
+/* Returns the number of boxes of the tree of a ring of n edges. */
+static uint32_t
+count_nodes_of_ring(uint32_t n)
+{
+	uint32_t all = 0;
+
+	while (n > EIGHT)
+	{
+		n = (n - 1) / EIGHT + 1;
+		all += n;
+	}
+	return all;
+}
+
+/* Extends a box of four numbers by another one. */
+static void
+extend_plane_box(double *box, const double *by)
+{
+	for (int a = 0; a < 2; a++)
+	{
+		box[a] = rb_min(box[a], by[a]);
+		box[2 + a] = rb_max(box[2 + a], by[2 + a]);
+	}
+}
+
+/* Computes the box of the edges from `from` to `to` - 1. */
+static void
+find_box_of_edges(const rb_rings *r, uint32_t from, uint32_t to, double *box)
+{
+	box[0] = box[1] = HUGE_VAL;
+	box[2] = box[3] = -HUGE_VAL;
+	for (uint32_t i = from; i < to; i++)
 	{
 		const double *e = rb_edge(r, i);
-		uint32_t low, high;
+		const double of_edge[4] = {rb_min(e[0], e[2]), rb_min(e[1], e[3]), rb_max(e[0], e[2]),
+								   rb_max(e[1], e[3])};
 
-		if (rb_is_mark(e))
-			continue;
-		low = rb_slot_of_y(r, row, rb_min(e[1], e[3]));
-		high = rb_slot_of_y(r, row, rb_max(e[1], e[3]));
-		for (uint32_t k = low; k <= high; k++)
-			if (count)
-				r->first[k + 1]++;
-			else
-				r->listed[r->first[k + 1]++] = i;
+		extend_plane_box(box, of_edge);
 	}
 }
 
-/* Works on the slots of a range of rows. */
-static void
-list_edges_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+/* Builds the tree of a ring, and stores the box of all. */
+static rb_status
+build_tree_of_ring(const rb_context *ctx, rb_rings *r, rb_ring *g)
 {
-	const ring_rows *w = arg;
+	const uint32_t edges = g->end - g->start;
+	double *below = r->node + 4 * (size_t) g->node;
+	uint32_t n = (edges - 1) / EIGHT + 1;
+
+	if (edges <= EIGHT)
+	{
+		find_box_of_edges(r, g->start, g->end, g->box);
+		return RB_OK;
+	}
+	for (uint32_t i = 0; i < n; i++)
+	{
+		const uint32_t from = g->start + EIGHT * i;
+
+		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
+			return RB_STOPPED;
+		find_box_of_edges(r, from, g->end - from < EIGHT ? g->end : from + EIGHT, below + 4 * i);
+	}
+	while (n > EIGHT)
+	{
+		double *above = below + 4 * (size_t) n;
+
+		for (uint32_t i = 0; i < n; i++)
+		{
+			if (rb_stop_due(ctx, i, CHECK_INTERVAL))
+				return RB_STOPPED;
+			if (i % EIGHT == 0)
+				memcpy(above + 4 * (size_t) (i / EIGHT), below + 4 * (size_t) i, 4 * sizeof *above);
+			else
+				extend_plane_box(above + 4 * (size_t) (i / EIGHT), below + 4 * (size_t) i);
+		}
+		below = above;
+		n = (n - 1) / EIGHT + 1;
+	}
+	memcpy(g->box, below, sizeof g->box);
+	for (uint32_t i = 1; i < n; i++)
+		extend_plane_box(g->box, below + 4 * (size_t) i);
+	return RB_OK;
+}
+
+/* A ray in the direction of x from a point */
+typedef struct plane_ray
+{
+	rb_exact_env *env;
+	const rb_rings *r;
+	const double *p;
+	int moved;
+} plane_ray;
+
+/* Returns true if a point of an edge is below the ray in the moved position. */
+static inline bool
+is_below_ray(const plane_ray *ray, const double *x)
+{
+	return x[1] < ray->p[1] || (x[1] == ray->p[1] && ray->moved > 0);
+}
+
+/* Returns true if the ray crosses the edges from `from` to `to` - 1 an odd number of times. */
+static bool
+does_ray_cross_edges(const plane_ray *ray, uint32_t from, uint32_t to)
+{
+	bool odd = false;
+
+	for (uint32_t i = from; i < to; i++)
+	{
+		const double *e = rb_edge(ray->r, i);
+		const bool low = is_below_ray(ray, e), high = is_below_ray(ray, e + 2);
+
+		if (low == high || rb_max(e[0], e[2]) < ray->p[0])
+			continue;
+		if (rb_min(e[0], e[2]) > ray->p[0])
+			odd = !odd;
+		else
+			odd ^= rb_side_of_moved_edge(ray->env, low ? e : e + 2, low ? e + 2 : e, ray->p,
+										 ray->moved) > 0;
+	}
+	return odd;
+}
+
+/*
+ * Returns true if the ray crosses the edges of n boxes of a ring an odd number of times. Each box holds
+ * `size` edges, of which the first one is `from`.
+ */
+static bool
+does_ray_cross_boxes(const plane_ray *ray, const rb_ring *g, const double *box, uint32_t n,
+					 uint32_t from, uint32_t size)
+{
+	bool odd = false;
+
+	for (uint32_t i = 0; i < n; i++, box += 4, from += size)
+	{
+		const uint32_t to = g->end - from < size ? g->end : from + size;
+
+		if (box[1] > ray->p[1] || box[3] < ray->p[1] || box[2] < ray->p[0])
+			continue;
+		if (box[0] > ray->p[0])
+			odd ^= is_below_ray(ray, rb_edge(ray->r, from)) !=
+				   is_below_ray(ray, rb_edge(ray->r, to - 1) + 2);
+		else if (size == EIGHT)
+			odd ^= does_ray_cross_edges(ray, from, to);
+		else
+		{
+			/* The boxes below this one precede all boxes of its level. */
+			const uint32_t below = (g->end - g->start - 1) / (size / EIGHT) + 1;
+			const uint32_t first = (from - g->start) / (size / EIGHT);
+			const double *level = ray->r->node + 4 * (size_t) g->node;
+
+			for (uint32_t s = EIGHT; s < size / EIGHT; s *= EIGHT)
+				level += 4 * (size_t) ((g->end - g->start - 1) / s + 1);
+			odd ^= does_ray_cross_boxes(ray, g, level + 4 * (size_t) first,
+										below - first < EIGHT ? below - first : EIGHT, from,
+										size / EIGHT);
+		}
+	}
+	return odd;
+}
+
+/* Returns true if the ray crosses a ring an odd number of times. */
+static bool
+does_ray_cross_ring(const plane_ray *ray, const rb_ring *g)
+{
+	const uint32_t edges = g->end - g->start;
+	const double *level = ray->r->node + 4 * (size_t) g->node;
+	uint32_t n = (edges - 1) / EIGHT + 1, size = EIGHT;
+
+	if (ray->p[0] < g->box[0] || ray->p[0] > g->box[2] || ray->p[1] < g->box[1] ||
+		ray->p[1] > g->box[3])
+		return false;
+	if (edges <= EIGHT)
+		return does_ray_cross_edges(ray, g->start, g->end);
+	while (n > EIGHT)
+	{
+		level += 4 * (size_t) n;
+		n = (n - 1) / EIGHT + 1;
+		size *= EIGHT;
+	}
+	return does_ray_cross_boxes(ray, g, level, n, g->start, size);
+}
+
+/* ---- rings of a row ---- */
+
+/* Rings that a tree finds */
+typedef struct rings_found
+{
+	rb_context *ctx;
+	rb_ring_list *list; /* NULL to count the crossings of a ray instead */
+	uint32_t first;     /* First ring of the row */
+	plane_ray ray;
+	bool odd;
+} rings_found;
+
+/* Receives a ring of a row. */
+static rb_status
+take_ring(void *user, uint32_t item)
+{
+	rings_found *f = user;
+
+	if (f->list != NULL)
+		return rb_vec_append(f->ctx, f->list, f->first + item);
+	f->odd ^= does_ray_cross_ring(&f->ray, &f->ray.r->ring[f->first + item]);
+	return RB_OK;
+}
+
+rb_status
+rb_rings_find(rb_context *ctx, const rb_rings *r, uint32_t row, const double *box,
+			  rb_ring_list *found)
+{
+	rings_found f = {.ctx = ctx, .list = found, .first = r->row_ring[row]};
+	const double flat[6] = {box[0], box[1], 0, box[3], box[4], 0};
+
+	rb_vec_clear(found);
+	if (r->tree_of[row] != UINT32_MAX)
+	{
+		RB_TRY(rb_boxes_find(&r->tree[r->tree_of[row]], flat, take_ring, &f));
+		return rb_sort_numbers(ctx, found->at, found->n);
+	}
+	for (uint32_t k = r->row_ring[row]; k < r->row_ring[row + 1]; k++)
+	{
+		const double *g = r->ring[k].box;
+
+		if (g[0] <= box[3] && g[2] >= box[0] && g[1] <= box[4] && g[3] >= box[1])
+			RB_TRY(rb_vec_append(ctx, found, k));
+	}
+	return RB_OK;
+}
+
+bool
+rb_is_vertex_inside(rb_exact_env *env, const rb_rings *r, uint32_t row, const double *p, int moved)
+{
+	const double *box = r->row_box + 6 * (size_t) row, at[6] = {p[0], p[1], 0, p[0], p[1], 0};
+	rings_found f = {.first = r->row_ring[row], .ray = {env, r, p, moved}};
+
+	if (p[0] < box[0] || p[0] > box[3] || p[1] < box[1] || p[1] > box[4])
+		return false;
+	if (r->tree_of[row] != UINT32_MAX)
+		(void) rb_boxes_find(&r->tree[r->tree_of[row]], at, take_ring, &f);
+	else
+		for (uint32_t k = r->row_ring[row]; k < r->row_ring[row + 1]; k++)
+			f.odd ^= does_ray_cross_ring(&f.ray, &r->ring[k]);
+	return f.odd;
+}
+
+/* Builds the tree of the rings of a row. */
+static rb_status
+build_tree_of_rings(rb_context *ctx, const rb_rings *r, uint32_t row, rb_boxes *tree)
+{
+	const uint32_t first = r->row_ring[row], n = r->row_ring[row + 1] - first;
+
+	RB_TRY(rb_boxes_room(ctx, tree, n));
+	for (uint32_t k = 0; k < n; k++)
+	{
+		const double *g = r->ring[first + k].box;
+		const double box[6] = {g[0], g[1], 0, g[2], g[3], 0};
+
+		if (rb_stop_due(ctx, k, CHECK_INTERVAL))
+			return RB_STOPPED;
+		memcpy(tree->box + 6 * (size_t) k, box, sizeof box);
+	}
+	return rb_boxes_order(ctx, tree);
+}
+
+/* Builds the trees of a range of rows. */
+static void
+build_trees_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	ring_rows *w = arg;
+	rb_status status = RB_OK;
 
 	(void) me;
-	for (uint32_t row = (uint32_t) from; row < to && !rb_should_stop(w->ctx); row++)
-		if (w->pass == 0)
-			w->r->slot[row] = choose_slots(w->r, row);
-		else
-			list_edges_of_row(w->r, row, w->pass == 1);
+	for (uint32_t row = (uint32_t) from; row < to && status == RB_OK; row++)
+	{
+		status = rb_should_stop(w->ctx) ? RB_STOPPED : RB_OK;
+		if (status == RB_OK && w->r->tree_of[row] != UINT32_MAX)
+			status = build_tree_of_rings(w->ctx, w->r, row, &w->r->tree[w->r->tree_of[row]]);
+	}
+	rb_keep_failure(&w->status, status);
 }
 
-/* Lists the edges of all rows in slots. */
+/* Builds the trees of the rings of all rows that have many. */
 static rb_status
-list_edges_in_slots(rb_context *ctx, rb_thread *team, rb_rings *r)
+build_trees_of_rows(rb_context *ctx, rb_thread *team, rb_rings *r)
 {
 	const uint32_t rows = r->set->nrows;
-	ring_rows w = {ctx, r, 0};
-	uint64_t all = 0;
-	uint32_t slots;
+	ring_rows w = {ctx, r, RB_OK};
+	rb_status status;
 
-	RB_TRY(RB_ALLOCATE(ctx, r->slot, (size_t) rows + 1));
-	RB_TRY(RB_ALLOCATE(ctx, r->scale, (size_t) rows + 1));
-	RB_TRY(rb_each(ctx, team, rows, ROW_GRAIN, list_edges_piece, &w));
-	r->slot[rows] = 0;
-	slots = rb_counts_to_starts(r->slot, (size_t) rows + 1);
-	/* Entry k + 1 is the count of slot k, then its start, which listing advances to its end. */
-	RB_TRY(RB_ALLOCATE(ctx, r->first, (size_t) slots + 2));
-	memset(r->first, 0, ((size_t) slots + 2) * sizeof *r->first);
-	w.pass = 1;
-	RB_TRY(rb_each(ctx, team, rows, ROW_GRAIN, list_edges_piece, &w));
-	for (size_t k = 1; k <= slots; k++)
+	RB_TRY(RB_ALLOCATE(ctx, r->tree_of, (size_t) rows + 1));
+	for (uint32_t row = 0; row < rows; row++)
 	{
-		const uint32_t count = r->first[k];
-
-		r->first[k] = (uint32_t) all;
-		all += count;
-		if (all > UINT32_MAX)
-			return rb_fail(ctx, RB_TOO_MANY_OBJECTS, all, UINT32_MAX, NULL);
+		if (rb_stop_due(ctx, row, CHECK_INTERVAL))
+			return RB_STOPPED;
+		r->tree_of[row] =
+			r->row_ring[row + 1] - r->row_ring[row] < MANY_RINGS ? UINT32_MAX : r->ntrees++;
 	}
-	RB_TRY(RB_ALLOCATE(ctx, r->listed, all + 1));
-	w.pass = 2;
-	return rb_each(ctx, team, rows, ROW_GRAIN, list_edges_piece, &w);
+	if (r->ntrees == 0)
+		return RB_OK;
+	RB_TRY(RB_ALLOCATE(ctx, r->tree, r->ntrees));
+	memset(r->tree, 0, r->ntrees * sizeof *r->tree);
+	status = rb_each(ctx, team, rows, ROW_GRAIN, build_trees_piece, &w);
+	return rb_loop_failure(w.status, status);
 }
 
 /* ---- rings ---- */
 
-/* Finds the box of a ring, and the side of the interior, by the turn at its first point by x and y. */
-static void
-measure_ring(rb_rings *r, uint32_t ring, bool shell)
+/* Builds the tree of a ring, and finds the side of the interior by the turn at its first point by x and y. */
+static rb_status
+measure_ring(const rb_context *ctx, rb_rings *r, uint32_t ring, bool shell)
 {
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
 	rb_ring *g = &r->ring[ring];
 	uint32_t least = g->start;
 	int turn;
 
-	g->box[0] = g->box[1] = HUGE_VAL;
-	g->box[2] = g->box[3] = -HUGE_VAL;
+	RB_TRY(build_tree_of_ring(ctx, r, g));
+	if (r->set->kind != RB_EDGE2)
+		return RB_OK;
 	for (uint32_t i = g->start; i < g->end; i++)
 	{
-		const double *e = rb_edge(r, i);
-
-		for (int a = 0; a < 2; a++)
-		{
-			g->box[a] = rb_min(g->box[a], e[a]);
-			g->box[2 + a] = rb_max(g->box[2 + a], e[a]);
-		}
-		if (rb_is_point_before(e, rb_edge(r, least)))
+		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
+			return RB_STOPPED;
+		if (rb_is_point_before(rb_edge(r, i), rb_edge(r, least)))
 			least = i;
 	}
 	g->least = least;
 	turn = rb_orient2d_points(&env, rb_edge(r, rb_previous_edge(r, least)), rb_edge(r, least),
 							  rb_edge(r, least) + 2);
 	g->reversed = shell ? turn < 0 : turn > 0;
+	return RB_OK;
 }
 
 /* Finds the rings of all rows: first counts them, then stores them. */
 static rb_status
-find_rings(rb_context *ctx, rb_rings *r, bool count)
+find_rings(rb_context *ctx, rb_rings *r, bool count, uint32_t *all_nodes)
 {
 	const uint32_t rows = r->set->nrows;
-	uint32_t n = 0;
+	const uint32_t most = r->set->kind == RB_EDGE2 ? UINT32_MAX : RUN;
+	uint32_t n = 0, nodes = 0;
 
 	for (uint32_t row = 0; row < rows; row++)
 	{
@@ -157,26 +407,37 @@ find_rings(rb_context *ctx, rb_rings *r, bool count)
 		for (uint32_t i = r->row_start[row]; i < r->row_start[row + 1];)
 		{
 			const uint32_t from = i;
+			uint32_t start;
 
 			while (i < r->row_start[row + 1] && rb_is_mark(rb_edge(r, i)))
 				i++;
 			if (i == r->row_start[row + 1])
 				break;
+			start = i;
 			if (i - from > RB_MARKS_OF_HOLE || n == r->row_ring[row])
 				shell = n;
 			if (!count)
 				r->ring[n] = (rb_ring){.start = i, .shell = shell};
-			for (; i < r->row_start[row + 1] && !rb_is_mark(rb_edge(r, i)); i++)
+			for (; i < r->row_start[row + 1] && i - start < most && !rb_is_mark(rb_edge(r, i)); i++)
+			{
+				if (rb_stop_due(ctx, i, CHECK_INTERVAL))
+					return RB_STOPPED;
 				if (!count)
 					r->ring_of[i] = n;
+			}
 			if (!count)
+			{
 				r->ring[n].end = i;
+				r->ring[n].node = nodes;
+			}
+			nodes += count_nodes_of_ring(i - start);
 			n++;
 		}
-		if (rb_stop_due(ctx, row, 1024))
+		if (rb_stop_due(ctx, row, CHECK_INTERVAL))
 			return RB_STOPPED;
 	}
 	r->row_ring[rows] = r->nrings = n;
+	*all_nodes = nodes;
 	return RB_OK;
 }
 
@@ -184,18 +445,24 @@ find_rings(rb_context *ctx, rb_rings *r, bool count)
 static void
 measure_rings_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	const ring_rows *w = arg;
+	ring_rows *w = arg;
+	rb_status status = RB_OK;
 
 	(void) me;
-	for (uint32_t ring = (uint32_t) from; ring < to && !rb_should_stop(w->ctx); ring++)
-		measure_ring(w->r, ring, w->r->ring[ring].shell == ring);
+	for (uint32_t ring = (uint32_t) from; ring < to && status == RB_OK; ring++)
+		status = rb_should_stop(w->ctx)
+					 ? RB_STOPPED
+					 : measure_ring(w->ctx, w->r, ring, w->r->ring[ring].shell == ring);
+	rb_keep_failure(&w->status, status);
 }
 
 rb_status
 rb_rings_open(rb_context *ctx, rb_thread *team, const rb_set *set, rb_rings *r)
 {
 	const size_t rows = (size_t) set->nrows + 1;
-	ring_rows w = {ctx, r, 0};
+	ring_rows w = {ctx, r, RB_OK};
+	uint32_t nodes;
+	rb_status status;
 
 	*r = (rb_rings){.set = set};
 	RB_TRY(RB_ALLOCATE(ctx, r->row_start, rows));
@@ -203,25 +470,28 @@ rb_rings_open(rb_context *ctx, rb_thread *team, const rb_set *set, rb_rings *r)
 	RB_TRY(RB_ALLOCATE(ctx, r->row_ring, rows));
 	RB_TRY(RB_ALLOCATE(ctx, r->ring_of, (size_t) set->nparts + 1));
 	RB_TRY(rb_row_boxes(team, set, r->row_start, r->row_box));
-	RB_TRY(find_rings(ctx, r, true));
+	RB_TRY(find_rings(ctx, r, true, &nodes));
 	RB_TRY(RB_ALLOCATE(ctx, r->ring, (size_t) r->nrings + 1));
-	RB_TRY(find_rings(ctx, r, false));
-	RB_TRY(rb_each(ctx, team, r->nrings, ROW_GRAIN, measure_rings_piece, &w));
-	return list_edges_in_slots(ctx, team, r);
+	RB_TRY(RB_ALLOCATE(ctx, r->node, 4 * (size_t) nodes + 1));
+	RB_TRY(find_rings(ctx, r, false, &nodes));
+	status = rb_each(ctx, team, r->nrings, ROW_GRAIN, measure_rings_piece, &w);
+	RB_TRY(rb_loop_failure(w.status, status));
+	return build_trees_of_rows(ctx, team, r);
 }
 
 void
 rb_rings_close(rb_memory *memory, rb_rings *r)
 {
+	for (uint32_t i = 0; i < r->ntrees && r->tree != NULL; i++)
+		rb_boxes_free(memory, &r->tree[i]);
 	RB_FREE(memory, r->row_start);
 	RB_FREE(memory, r->row_box);
 	RB_FREE(memory, r->row_ring);
 	RB_FREE(memory, r->ring_of);
 	RB_FREE(memory, r->ring);
-	RB_FREE(memory, r->slot);
-	RB_FREE(memory, r->scale);
-	RB_FREE(memory, r->first);
-	RB_FREE(memory, r->listed);
+	RB_FREE(memory, r->node);
+	RB_FREE(memory, r->tree_of);
+	RB_FREE(memory, r->tree);
 }
 
 int

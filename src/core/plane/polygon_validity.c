@@ -95,16 +95,18 @@ static ring_winding
 find_winding_at_germ(rb_exact_env *env, const rb_rings *r, uint32_t row, uint32_t shell,
 					 const ring_germ *g)
 {
-	const uint32_t *edges, n = rb_edges_at(r, row, g->p[1], &edges);
 	ring_winding w = {0, 0, 0};
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = r->ring[r->row_ring[row]].start; i < r->row_start[row + 1]; i++)
 	{
 		const double *u, *v;
-		const rb_ring *ring = &r->ring[r->ring_of[edges[i]]];
+		const rb_ring *ring;
 		bool up;
 
-		rb_directed_edge(r, edges[i], &u, &v);
+		if (rb_is_mark(rb_edge(r, i)))
+			continue;
+		ring = &r->ring[r->ring_of[i]];
+		rb_directed_edge(r, i, &u, &v);
 		up = is_below_germ(g, u);
 		if (up == is_below_germ(g, v) || rb_max(u[0], v[0]) < g->p[0])
 			continue;
@@ -115,7 +117,7 @@ find_winding_at_germ(rb_exact_env *env, const rb_rings *r, uint32_t row, uint32_
 			w.own += up ? 1 : -1;
 		else
 			w.others += up ? 1 : -1;
-		if (r->ring_of[edges[i]] == shell)
+		if (r->ring_of[i] == shell)
 			w.shell += up ? 1 : -1;
 	}
 	return w;
