@@ -223,7 +223,7 @@ is_nearest_area(double d, const mpf_t area)
 
 	mpq_init(x);
 	mpq_set_f(x, area);
-	nearest = is_nearest(d, x) || (d == 0x1p-1074 && mpq_get_d(x) <= d && mpq_sgn(x) > 0);
+	nearest = is_nearest_above_zero(d, x);
 	mpq_clear(x);
 	return nearest;
 }
@@ -392,24 +392,15 @@ find_square_of_depth(mpq_t square, const double *red, const double *blue)
 	mpq_clears(least, most, x, y, n[0], n[1], n[2], NULL);
 }
 
-/* Sets x to a double; 2^1024 takes the place of an infinite one. */
-static void
-set_end(mpq_t x, double d)
-{
-	mpq_set_d(x, isinf(d) ? 1 : d);
-	if (isinf(d))
-		mpq_mul_2exp(x, x, 1024);
-}
-
 /* Returns true if d is the double nearest to the root of a square. */
 static bool
 is_nearest_root(double d, const mpq_t square)
 {
-	mpq_t m, y;
 	uint64_t bits;
 	bool even, good = true;
+	mpq_t m;
 
-	mpq_inits(m, y, NULL);
+	mpq_init(m);
 	memcpy(&bits, &d, sizeof bits);
 	even = bits % 2 == 0;
 	for (int way = -1; way <= 1; way += 2)
@@ -418,15 +409,15 @@ is_nearest_root(double d, const mpq_t square)
 
 		if (isinf(d) && way > 0)
 			continue;
-		set_end(m, d);
-		set_end(y, nextafter(d, way * HUGE_VAL));
-		mpq_add(m, m, y);
-		mpq_div_2exp(m, m, 1);
+		if (isinf(d))
+			set_midpoint(m, DBL_MAX, HUGE_VAL);
+		else
+			set_midpoint(m, d, way * HUGE_VAL);
 		mpq_mul(m, m, m);
 		order = way * mpq_cmp(m, square);
 		good = good && (order > 0 || (order == 0 && even));
 	}
-	mpq_clears(m, y, NULL);
+	mpq_clear(m);
 	return good;
 }
 

@@ -13,6 +13,7 @@
 
 #include "check.h"
 #include "fixtures.h"
+#include "is_nearest.h"
 #include "naive.h"
 
 #define ROWS 8
@@ -210,31 +211,6 @@ find_rational_root(mpq_t x)
 	return true;
 }
 
-/* Returns true if d is the double nearest to x > 0; of two that are equally near, the even one. */
-static bool
-is_nearest(double d, const mpq_t x)
-{
-	mpq_t m, y;
-	uint64_t bits;
-	bool good = true;
-
-	mpq_inits(m, y, NULL);
-	memcpy(&bits, &d, sizeof bits);
-	for (int way = -1; way <= 1; way += 2)
-	{
-		int order;
-
-		mpq_set_d(m, d);
-		mpq_set_d(y, nextafter(d, way * HUGE_VAL));
-		mpq_add(m, m, y);
-		mpq_div_2exp(m, m, 1);
-		order = way * mpq_cmp(m, x);
-		good = good && (order > 0 || (order == 0 && bits % 2 == 0));
-	}
-	mpq_clears(m, y, NULL);
-	return good;
-}
-
 /*
  * Computes the length of a line in a polygon, to thousands of bits. Returns true if it is rational, and
  * sets *exact.
@@ -407,7 +383,7 @@ compare_lengths(long rounds, int size, double scale)
 				CHECK((mpf_sgn(length) > 0) == (one.of[i][k] != 0), "%.17g instead of %.17g",
 					  one.of[i][k], mpf_get_d(length));
 				/* A rational length may be in the middle of two doubles. */
-				CHECK(mpf_sgn(length) == 0 || (rational ? is_nearest(one.of[i][k], exact)
+				CHECK(mpf_sgn(length) == 0 || (rational ? is_nearest_above_zero(one.of[i][k], exact)
 														: naive_is_nearest(one.of[i][k], length)),
 					  "%.17g instead of %.17g", one.of[i][k], mpf_get_d(length));
 			}

@@ -12,6 +12,7 @@
 #include "core/join/join.h"
 #include "core/set/set.h"
 #include "fixtures.h"
+#include "is_nearest.h"
 #include "points.h"
 #include "solids.h"
 
@@ -129,58 +130,6 @@ add_reference(reference *r, const double *t)
 	mpf_clear(square);
 }
 
-/* Sets the midpoint of x and its neighbor toward `to`, also if that is infinite. */
-static void
-set_midpoint(mpq_t m, double x, double to)
-{
-	const double next = nextafter(x, to);
-	mpq_t y;
-
-	mpq_init(y);
-	mpq_set_d(m, x);
-	if (isfinite(next))
-		mpq_set_d(y, next);
-	else
-	{
-		mpq_set_si(y, next > 0 ? 1 : -1, 1);
-		mpq_mul_2exp(y, y, 1024);
-	}
-	mpq_add(m, m, y);
-	mpq_div_2exp(m, m, 1);
-	mpq_clear(y);
-}
-
-/* Returns true if d is the double nearest to x; `positive` excludes 0. */
-static bool
-is_nearest(double d, const mpq_t x, bool positive)
-{
-	mpq_t m;
-	uint64_t bits;
-	int below, above;
-	bool even;
-
-	if (isnan(d) || (d == 0 && (positive || signbit(d))))
-		return false;
-	mpq_init(m);
-	if (isinf(d))
-	{
-		set_midpoint(m, d > 0 ? DBL_MAX : -DBL_MAX, d);
-		below = mpq_cmp(x, m);
-		mpq_clear(m);
-		return d > 0 && below >= 0;
-	}
-	memcpy(&bits, &d, sizeof bits);
-	even = bits % 2 == 0;
-	set_midpoint(m, d, -HUGE_VAL);
-	below = mpq_cmp(x, m);
-	if (positive && d == 0x1p-1074)
-		below = mpq_sgn(x);
-	set_midpoint(m, d, HUGE_VAL);
-	above = mpq_cmp(m, x);
-	mpq_clear(m);
-	return below >= 0 && above >= 0 && (even || (below > 0 && above > 0));
-}
-
 /* ---- comparison ---- */
 
 /* Checks the measures of the outward triangles. */
@@ -200,15 +149,15 @@ compare_measures(const double *outward, uint32_t n, const rb_measures *m, const 
 		low[i % 3] = fmin(low[i % 3], outward[i]);
 		high[i % 3] = fmax(high[i % 3], outward[i]);
 	}
-	CHECK(is_nearest(m->volume, r.volume, true), "%s: volume %a, not %a", what, m->volume,
+	CHECK(is_nearest_above_zero(m->volume, r.volume), "%s: volume %a, not %a", what, m->volume,
 		  mpq_get_d(r.volume));
 	mpq_set_f(x, r.area);
-	CHECK(is_nearest(m->area, x, true), "%s: area %a, not %a", what, m->area, mpq_get_d(x));
+	CHECK(is_nearest_above_zero(m->area, x), "%s: area %a, not %a", what, m->area, mpq_get_d(x));
 	for (int a = 0; a < 3; a++)
 	{
 		mpq_div(x, r.moment[a], r.volume);
-		CHECK(is_nearest(m->centroid[a], x, false), "%s: centroid %d %a, not %a", what, a,
-			  m->centroid[a], mpq_get_d(x));
+		CHECK(is_nearest(m->centroid[a], x), "%s: centroid %d %a, not %a", what, a, m->centroid[a],
+			  mpq_get_d(x));
 		CHECK(m->low[a] == low[a] && m->high[a] == high[a], "%s: box %d", what, a);
 	}
 	mpq_clear(x);
