@@ -18,11 +18,12 @@
 
 /*
  * Recovery is abandoned after ROUNDS repetitions, or after ROUNDS_WITHOUT rounds in a row in which
- * the number of added points did not drop below its previous minimum. In this case some facets are
- * not as plc.h requires.
+ * the number of added points did not drop below its previous minimum and was above FEW_POINTS. In
+ * this case some facets are not as plc.h requires, or doubles are too coarse for them.
  */
 #define ROUNDS 24
 #define ROUNDS_WITHOUT 3
+#define FEW_POINTS 4
 
 /* ---- segments of the PLC ---- */
 
@@ -341,7 +342,7 @@ recover_constraints(rb_recovery *r, rb_tets *tets)
 
 			without = added < least ? 0 : without + 1;
 			least = added < least ? added : least;
-			if (without == ROUNDS_WITHOUT || round == ROUNDS)
+			if ((without >= ROUNDS_WITHOUT && added > FEW_POINTS) || round == ROUNDS)
 				status = not_recovered(r);
 		}
 	}

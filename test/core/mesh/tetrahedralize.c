@@ -395,6 +395,73 @@ anything(void)
 	}
 }
 
+/* ---- facets that doubles hardly resolve ---- */
+
+/*
+ * Builds a tilted grid of triangles that is one facet, with points near it, at coordinates so large
+ * that rounding bends the facet by as much as some points are above it.
+ */
+static void
+grid_near_points(uint64_t seed)
+{
+	static const double far[3] = {401179776, 5959793920, 34.5};
+	const double x[3] = {.36, .48, .8}, y[3] = {-.8, .6, 0}, z[3] = {-.48, -.64, .6};
+	uint32_t v[7][7];
+	int n, m;
+
+	clear();
+	check_state = seed;
+	n = 2 + check_below(5);
+	m = 2 + check_below(5);
+	for (int i = 0; i <= n; i++)
+		for (int j = 0; j <= m; j++)
+		{
+			double p[3];
+
+			for (int k = 0; k < 3; k++)
+				p[k] = far[k] + .05 * (i * x[k] + j * y[k]);
+			v[i][j] = at(p[0], p[1], p[2]);
+		}
+	it.nfacets = 1;
+	for (int i = 0; i < n; i++)
+		for (int j = 0; j < m; j++)
+		{
+			part(v[i][j], v[i + 1][j], v[i + 1][j + 1]);
+			part(v[i][j], v[i + 1][j + 1], v[i][j + 1]);
+		}
+	for (int i = 0; i < 25; i++)
+	{
+		const double a = .05 * n * fabs(points_unit()), b = .05 * m * fabs(points_unit());
+		const double h = .1 * pow(10, -6 * fabs(points_unit())) * (check_below(2) ? 1 : -1);
+		double p[3];
+
+		for (int k = 0; k < 3; k++)
+			p[k] = far[k] + a * x[k] + b * y[k] + h * z[k];
+		(void) at(p[0], p[1], p[2]);
+	}
+}
+
+/* Tests that recovery goes on as long as a facet needs few points, although not fewer each round. */
+static void
+hardly_resolved(void)
+{
+	static const uint64_t seeds[] = {9, 11, 20, 31, 43, 52, 56, 72, 89, 103, 132, 150};
+
+	for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++)
+	{
+		rb_plc from;
+		result r;
+
+		grid_near_points(seeds[i]);
+		from = plc();
+		CHECK(valid(&from), "seed %lu crosses itself", (unsigned long) seeds[i]);
+		crease();
+		r = mesh("grid near points", RB_KEEP_HULL);
+		CHECK(r.status == RB_OK, "seed %lu: status %d, %s", (unsigned long) seeds[i], r.status,
+			  flaw_text());
+	}
+}
+
 /* ---- invalid PLCs ---- */
 
 static void
@@ -986,6 +1053,7 @@ main(void)
 	CHECK_RUN(on_threads);
 	CHECK_RUN(twice_on_threads);
 	CHECK_RUN(fails_late);
+	CHECK_RUN(hardly_resolved);
 	CHECK_RUN(anything);
 	rb_memory_destroy(memory);
 	return check_done();
