@@ -1,9 +1,10 @@
 /*
  * edge_contacts.c
- *	  Finds the pairs of rows whose boxes overlap, and the edges of each pair that share a point; signs in
- *	  the moved position; edges that enter the interior of a polygon in the stored position.
+ *	  Finds the pairs of rows whose boxes overlap, the edges of each pair that share a point, and edges that
+ *	  enter the interior of a polygon in the stored position; measures the pairs in batches.
  *
- * Edges that meet in the moved position (polygon_rings.c) share a point in the stored one, where a join finds them.
+ * Edges that meet in the moved position (polygon_rings.c) share a point in the stored one, where a join
+ * finds them.
  *
  * Where the position of an edge relative to a polygon matters in the stored position, it is found at the
  * common points of their boundaries: the edge enters the interior if the first edge of the polygon to the
