@@ -247,7 +247,7 @@ $(BUILD)/asan/exec/system_failures $(BUILD)/tsan/exec/system_failures: CORE_LIBS
 THREADED = base/parallel exec/pair_coding exec/stream join/cpu_join join/cpu_join_kinds nearest/nearest set/cache set/delta_set set/set
 # Tests for which tiny tiles and buffers make a difference
 SMALL = base/parallel exec/aggregate exec/single_pair exec/system_failures join/cpu_join_kinds join/cpu_join_random mesh/delaunay \
-	nearest/nearest solid/in_solid solid/position
+	nearest/nearest solid/in_solid solid/overlap solid/position
 
 .PHONY: core-test core-test-quick core-test-asan core-test-tsan core-test-valgrind
 core-test: $(call core_bins,$(ALONE)) $(addprefix $(BUILD)/small/,$(SMALL)) \
