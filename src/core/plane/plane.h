@@ -106,15 +106,7 @@ rb_is_point_before(const double *p, const double *q)
 	return p[0] < q[0] || (p[0] == q[0] && p[1] < q[1]);
 }
 
-/* Returns the edge after or before an edge on its ring. */
-static inline uint32_t
-rb_next_edge(const rb_rings *r, uint32_t i)
-{
-	const rb_ring *ring = &r->ring[r->ring_of[i]];
-
-	return i + 1 == ring->end ? ring->start : i + 1;
-}
-
+/* Returns the edge before an edge on its ring. */
 static inline uint32_t
 rb_previous_edge(const rb_rings *r, uint32_t i)
 {
