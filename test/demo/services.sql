@@ -12,20 +12,21 @@ FROM bar, (VALUES (0, 2, 3), (0, 3, 1), (4, 5, 7), (4, 7, 6), (0, 1, 5), (0, 5, 
 CREATE VIEW structure AS SELECT * FROM face WHERE discipline = 'structure';
 CREATE VIEW services AS SELECT * FROM face WHERE discipline = 'services';
 \echo '-- What goes through what, how deep, and how much of it?  The deepest clashes come first.'
-CREATE TABLE clash AS SELECT * FROM redblue_solid_overlaps('services', 'structure', red_solid => 'element', blue_solid => 'element', depth => true);
+CREATE TABLE common_part AS SELECT * FROM redblue_solid_overlaps('services', 'structure', red_solid => 'element', blue_solid => 'element', depth => true);
 SELECT s.name AS service, e.name AS element, round(1000 * depth::numeric, 1) AS mm, round(1000 * volume::numeric, 2) AS liters, round(contact_area::numeric, 3) AS contact
-FROM clash JOIN bar s ON s.element = red_id JOIN bar e ON e.element = blue_id ORDER BY depth DESC, volume DESC, contact_area DESC;
+FROM common_part JOIN bar s ON s.element = red_id JOIN bar e ON e.element = blue_id ORDER BY depth DESC, volume DESC, contact_area DESC;
 
 -- For the picture: the surface of the services in pieces, which are colored by the depth of their clash, and the structure.
 \set QUIET on
 \set ECHO none
-SELECT FROM redblue_tetrahedralize('face', 'plant', on_crossing => 'split');
+SET client_min_messages = warning;
+SELECT FROM redblue_tetrahedralize('face', 'plant', on_crossing => 'split') \g /dev/null
 CREATE VIEW middle AS SELECT t.id, (a.x + b.x + c.x + d.x) / 4 AS x, (a.y + b.y + c.y + d.y) / 4 AS y, (a.z + b.z + c.z + d.z) / 4 AS z
 	FROM plant_tets t JOIN plant_vertices a ON a.id = v1 JOIN plant_vertices b ON b.id = v2 JOIN plant_vertices c ON c.id = v3 JOIN plant_vertices d ON d.id = v4;
-CREATE VIEW piece AS SELECT v1, v2, v3, v4, CASE WHEN blue_id IS NULL THEN 1 WHEN depth < 0.05 THEN 2 WHEN depth < 0.2 THEN 3 ELSE 4 END AS class
+CREATE VIEW service_piece AS SELECT v1, v2, v3, v4, CASE WHEN blue_id IS NULL THEN 1 WHEN depth < 0.05 THEN 2 WHEN depth < 0.2 THEN 3 ELSE 4 END AS class
 	FROM plant_tets t JOIN redblue_points_in_solids('middle', 'services', solid => 'element') s ON s.point_id = t.id
-	LEFT JOIN redblue_points_in_solids('middle', 'structure', solid => 'element') e ON e.point_id = t.id LEFT JOIN clash ON red_id = s.solid_id AND blue_id = e.solid_id;
-CREATE VIEW side AS SELECT class, x.a, x.b, x.c, count(*) OVER (PARTITION BY least(x.a, x.b, x.c), greatest(x.a, x.b, x.c), x.a + x.b + x.c) AS sides
-	FROM piece, LATERAL (VALUES (v2, v3, v4), (v1, v4, v3), (v1, v2, v4), (v1, v3, v2)) AS x (a, b, c);
-\set store '\\copy (SELECT 0, class, a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z FROM side JOIN plant_vertices a ON a.id = side.a JOIN plant_vertices b ON b.id = side.b JOIN plant_vertices c ON c.id = side.c WHERE sides = 1 UNION ALL SELECT 1, 0, ax, ay, az, bx, by, bz, cx, cy, cz FROM structure) TO ' :'rows' ' WITH (FORMAT csv)'
+	LEFT JOIN redblue_points_in_solids('middle', 'structure', solid => 'element') e ON e.point_id = t.id LEFT JOIN common_part ON red_id = s.solid_id AND blue_id = e.solid_id;
+CREATE VIEW service_side AS SELECT class, x.a, x.b, x.c, count(*) OVER (PARTITION BY least(x.a, x.b, x.c), greatest(x.a, x.b, x.c), x.a + x.b + x.c) AS sides
+	FROM service_piece, LATERAL (VALUES (v2, v3, v4), (v1, v4, v3), (v1, v2, v4), (v1, v3, v2)) AS x (a, b, c);
+\set store '\\copy (SELECT 0, class, a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z FROM service_side JOIN plant_vertices a ON a.id = service_side.a JOIN plant_vertices b ON b.id = service_side.b JOIN plant_vertices c ON c.id = service_side.c WHERE sides = 1 UNION ALL SELECT 1, 0, ax, ay, az, bx, by, bz, cx, cy, cz FROM structure) TO ' :'rows' ' WITH (FORMAT csv)'
 :store
