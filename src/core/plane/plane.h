@@ -181,7 +181,7 @@ typedef struct rb_polygon_sweep
 	uint32_t *node_of;     /* Node of each edge of the row */
 	size_t nodes_of;
 	uint64_t inserted;                    /* Number of nodes, which seeds their weights */
-	RB_VEC(struct rb_sweep_start) starts; /* Edges that go on behind a vertex */
+	RB_VEC(struct rb_sweep_start) starts; /* Edges that start at a vertex or pass it */
 	RB_VEC(uint32_t) rings;               /* Rings around a vertex */
 	RB_VEC(rb_ring_touch) touches;
 	uint32_t misplaced; /* First ring that is in a wrong place, or UINT32_MAX */

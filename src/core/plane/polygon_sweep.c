@@ -52,7 +52,7 @@ typedef struct rb_sweep_node
 	uint32_t beside[2]; /* Nodes below and above */
 } sweep_node;
 
-/* An edge that goes on behind a vertex */
+/* An edge that starts at a vertex, or that passes it */
 typedef struct rb_sweep_start
 {
 	const double *left, *right;
@@ -402,7 +402,7 @@ find_nodes_at_vertex(rb_polygon_sweep *s, rb_context *ctx, line_place *l, rb_pol
 	return RB_OK;
 }
 
-/* Lists the edges that go on behind a vertex in their order; n vertices are there. */
+/* Lists the edges that start at n vertices with equal coordinates, and counts those that end there. */
 static rb_status
 list_starts_at_vertex(rb_polygon_sweep *s, rb_context *ctx, const rb_rings *r,
 					  const sweep_vertex *v, size_t n, line_place *l)
@@ -428,7 +428,7 @@ list_starts_at_vertex(rb_polygon_sweep *s, rb_context *ctx, const rb_rings *r,
 	return RB_OK;
 }
 
-/* Orders the edges that go on behind a vertex, and finds those that overlap. */
+/* Sorts the edges that start at a vertex or pass it, the lowest first, and finds those that overlap. */
 static rb_status
 order_starts_at_vertex(rb_polygon_sweep *s, rb_context *ctx, const line_place *l,
 					   rb_polygon_place *f)

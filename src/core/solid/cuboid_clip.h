@@ -5,7 +5,7 @@
 #ifndef RB_SOLID_CUBOID_CLIP_H
 #define RB_SOLID_CUBOID_CLIP_H
 
-#include "core/solid/cuboid.h"
+#include "core/solid/cuboid_signs.h"
 
 #ifdef __cplusplus
 extern "C"

@@ -1,5 +1,5 @@
 /*
- * cuboid.h
+ * cuboid_signs.h
  *	  Declares a cuboid, the triangles of solids near it, and the signs that relate them.
  *
  *		cuboids, exact coordinates, signs					cuboid_signs.c
@@ -10,8 +10,8 @@
  * Each of them depends only on those above it. A cuboid is a block of a block model: a box in the axes
  * of that model (rb_model_frame), which are called local.
  */
-#ifndef RB_SOLID_CUBOID_H
-#define RB_SOLID_CUBOID_H
+#ifndef RB_SOLID_CUBOID_SIGNS_H
+#define RB_SOLID_CUBOID_SIGNS_H
 
 #include "core/base/base.h"
 #include "core/exact/bounded.h"
@@ -102,4 +102,4 @@ extern int rb_cuboid_order(const rb_cuboid *b, uint32_t triangle, int corner, in
 }
 #endif
 
-#endif /* RB_SOLID_CUBOID_H */
+#endif /* RB_SOLID_CUBOID_SIGNS_H */
