@@ -133,6 +133,21 @@ extern rb_status rb_weld_find_all(rb_context *ctx, const rb_backend *backend,
 								  const rb_welded *welded, rb_flaw *flaws, uint32_t limit,
 								  uint32_t *n, bool *more);
 
+/* Two facets near a flaw of a mesh, and the room between them */
+typedef struct rb_facet_gap
+{
+	uint32_t polygon[2]; /* in ascending order; equal if there are no two facets */
+	double gap;          /* smallest distance of the facets, apart from what they share */
+	double spacing;      /* distance of adjacent doubles at the flaw */
+} rb_facet_gap;
+
+/*
+ * Finds the two facets near a flaw of a mesh that are closest to each other (facet_gap.c). Returns
+ * RB_OK or RB_STOPPED.
+ */
+extern rb_status rb_weld_find_gap(rb_context *ctx, const rb_welded *welded, const rb_flaw *flaw,
+								  rb_facet_gap *gap);
+
 /* Changes made to a PLC so that nothing in it crosses */
 typedef struct rb_split_done
 {

@@ -131,7 +131,7 @@ done(void)
  * Welds and calls `next` within growing memory limits until both succeed. Before that, they must be
  * refused, and nothing may be left behind.
  */
-static void
+__attribute__((unused)) static void
 try_limits(uint64_t first, uint64_t part, rb_status (*next)(rb_context *ctx))
 {
 	rb_status status = RB_OVER_BUDGET;

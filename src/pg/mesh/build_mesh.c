@@ -175,6 +175,19 @@ refine_mesh_of_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
 	return status;
 }
 
+/* Finds the facets between which doubles leave no room, if that is the flaw; returns RB_BAD_PLC. */
+static rb_status
+find_gap_at_flaw(rb_context *ctx, rb_meshing_part *part)
+{
+	const rb_flaw *flaw = &part->flaw;
+
+	if (flaw->kind != RB_FLAW_TOO_NEAR && flaw->kind != RB_FLAW_NOT_RECOVERED)
+		return RB_BAD_PLC;
+	rb_forget_failure(ctx);
+	RB_TRY(rb_weld_find_gap(ctx, &part->welded, flaw, &part->gap));
+	return rb_fail(ctx, RB_BAD_PLC, flaw->a, flaw->b, NULL);
+}
+
 /*
  * Builds the mesh of a part. If facets were split and the mesh fails where they are too near, splits
  * them again with coarser coordinates.
@@ -202,7 +215,7 @@ build_split_part(const rb_meshing_run *run, rb_context *ctx, rb_meshing_part *pa
 			status = tetrahedralize_part(run, ctx, part);
 	}
 	rb_resplit_free(ctx->memory, &part->resplit);
-	return status;
+	return status == RB_BAD_PLC ? find_gap_at_flaw(ctx, part) : status;
 }
 
 /*

@@ -122,6 +122,7 @@ typedef struct rb_meshing_part
 	rb_refine_report refined; /* Result of refinement, if requested */
 	rb_meshing_names *names;  /* Ids in the tables of a mesh that is continued, or NULL */
 	rb_flaw flaw;
+	rb_facet_gap gap;  /* facets near a flaw that doubles explain */
 	rb_refusal unread; /* First row that could not be read; its fault is RB_GEOMETRY_OK if none */
 	rb_status status;
 	double ms[RB_MESH_STAGES]; /* Milliseconds of each stage for one solid */

@@ -91,6 +91,16 @@ text_of_flaw_vertex(const rb_meshing_run *run, uint32 a)
 	}
 }
 
+/* Returns true if a point of the PLC is a row of points or an endpoint of a segment. */
+static bool
+is_vertex_of_other_side(const rb_meshing_run *run, uint32 a)
+{
+	const rb_welded *w = &run->part->welded;
+
+	return a < w->plc.npoints &&
+		   (w->point_side[a] == RB_WELD_SEGMENTS || w->point_side[a] == RB_WELD_POINTS);
+}
+
 /*
  * Returns a suggestion to use on_crossing => 'split', which avoids the flaw without changes to the
  * rows, or "" if that is set already.
@@ -118,6 +128,69 @@ hint_crossings(const rb_meshing_run *run)
 				   split_hint(run),
 				   one_row ? "redblue_part_self_intersections"
 						   : "redblue_triangle_self_intersections");
+}
+
+/*
+ * Returns how to subtract an offset from all coordinates, such as "ST_Translate(geom, -300, 0, 0)",
+ * or NULL if doubles near the origin are not closer than those of the rows.
+ */
+static const char *
+text_of_offset(const rb_plc *plc)
+{
+	double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+	double extent = 0, largest = 0;
+
+	for (uint32 i = 0; i < plc->npoints; i++)
+		for (int k = 0; k < 3; k++)
+		{
+			const double x = plc->points[3 * (size_t) i + k];
+
+			low[k] = Min(low[k], x);
+			high[k] = Max(high[k], x);
+			largest = Max(largest, fabs(x));
+		}
+	for (int k = 0; k < 3; k++)
+		extent = Max(extent, high[k] - low[k]);
+	if (!(2 * extent < largest))
+		return NULL;
+	return psprintf("ST_Translate(geom, %.0f, %.0f, %.0f)", -floor(low[0]) + 0.0,
+					-floor(low[1]) + 0.0, -floor(low[2]) + 0.0);
+}
+
+/* Adds the detail of a flaw that doubles explain: the two facets, their gap, the spacing of doubles. */
+static int
+detail_gap(const rb_meshing_run *run, const char *at)
+{
+	const rb_facet_gap *g = &run->part->gap;
+
+	if (g->spacing == 0)
+		return errdetail("The fault is near %s.", at);
+	if (g->polygon[0] == g->polygon[1])
+		return errdetail("No suitable point near %s has double precision coordinates, which are %g "
+						 "apart there.",
+						 at, g->spacing);
+	return errdetail(
+		"The smallest gap near %s is %g, between facets %s and %s, and double precision "
+		"coordinates are %g apart there.",
+		at, g->gap, text_of_flaw_facet(run, g->polygon[0]), text_of_flaw_facet(run, g->polygon[1]),
+		g->spacing);
+}
+
+/* Adds the hint for a flaw that doubles explain. */
+static int
+hint_gap(const rb_meshing_run *run)
+{
+	const char *offset = text_of_offset(&run->part->welded.plc);
+
+	if (offset == NULL)
+		return run->call->split
+				   ? errhint("Move these facets apart, or remove one of them.")
+				   : errhint("Use on_crossing => 'split' to join vertices and facets that are too "
+							 "close, or move them apart.");
+	return errhint("Subtract a common offset from all coordinates, for example by %s%s.", offset,
+				   run->call->split ? ""
+									: ", or use on_crossing => 'split' to join vertices and "
+									  "facets that are too close");
 }
 
 /*
@@ -180,13 +253,10 @@ raise_flaw_of_facets(const rb_meshing_run *run, const char *at)
 				 hint_crossings(run)));
 			break;
 		default:
-			ereport(
-				ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("%s: could not recover facet %s as faces of tetrahedra", function,
-						text_of_flaw_facet(run, f->a)),
-				 errdetail("The fault is near %s.", at),
-				 errhint("Split the facet, or move its vertices away from very close neighbors.")));
+			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+							errmsg("%s: could not recover facet %s as faces of tetrahedra",
+								   function, text_of_flaw_facet(run, f->a)),
+							detail_gap(run, at), hint_gap(run)));
 	}
 	pg_unreachable();
 }
@@ -256,6 +326,7 @@ void
 rb_meshing_raise_flaw(const rb_meshing_run *run)
 {
 	const rb_flaw *f = &run->part->flaw;
+	const rb_facet_gap *g = &run->part->gap;
 	const char *function = run->call->function;
 	const char *at = text_of_flaw_point(f->at);
 	const int code = ERRCODE_INVALID_PARAMETER_VALUE;
@@ -312,14 +383,16 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 					 errhint("Split the segment there%s.", split_hint(run))));
 			break;
 		case RB_FLAW_TOO_NEAR:
-			ereport(
-				ERROR,
-				(errcode(code),
-				 errmsg("%s: cannot insert a vertex near %s", function,
-						text_of_flaw_vertex(run, f->a)),
-				 errdetail("No suitable point near %s has double precision coordinates.", at),
-				 errhint(
-					 "Subtract a common offset from all coordinates, or avoid very sharp angles.")));
+			if (g->polygon[0] != g->polygon[1] && !is_vertex_of_other_side(run, f->a))
+				ereport(ERROR, (errcode(code),
+								errmsg("%s: cannot insert a vertex between facets %s and %s",
+									   function, text_of_flaw_facet(run, g->polygon[0]),
+									   text_of_flaw_facet(run, g->polygon[1])),
+								detail_gap(run, at), hint_gap(run)));
+			ereport(ERROR, (errcode(code),
+							errmsg("%s: cannot insert a vertex near %s", function,
+								   text_of_flaw_vertex(run, f->a)),
+							detail_gap(run, at), hint_gap(run)));
 			break;
 		case RB_FLAW_TOO_MANY_POINTS:
 			ereport(ERROR,
