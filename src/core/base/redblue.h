@@ -1005,7 +1005,10 @@ typedef struct rb_backend
 	 * nothing to open.
 	 */
 	rb_status (*open)(rb_context *ctx);
-	/* Parts per device above which n devices are faster than fewer; 0 if they never are */
+	/*
+	 * Parts of both sides per device above which n devices are faster than fewer; 0 if they never
+	 * are
+	 */
 	uint64_t share_parts;
 } rb_backend;
 

@@ -552,8 +552,8 @@ static rb_status
 join_on_devices(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 {
 	const rb_backend *device = rb_acquire(&shared_device);
-	const uint64_t parts =
-		(uint64_t) job->red->nparts + (job->blue != NULL ? job->blue->nparts : 0);
+	/* Each part of a self join is on both sides: it costs at least as much as two parts. */
+	const uint64_t parts = (uint64_t) job->red->nparts + rb_job_blue(job)->nparts;
 	uint64_t n = device->share_parts > 0 ? parts / device->share_parts : 0;
 	char text[sizeof(ctx->error.text)];
 	int card[RB_MAX_DEVICES];

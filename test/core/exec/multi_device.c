@@ -672,6 +672,18 @@ some_cards(void)
 	run_free(&r);
 
 	stub_reset(4);
+	stub.share_parts = 400;
+	run_init(&r, 560); /* In a self join, 560 parts are on both sides */
+	r.job.blue = NULL;
+	r.want.list.n = 0;
+	CHECK(ask(&r.ctx, &rb_backend_cpu, &r.job, &r.want) == RB_OK, "on the CPU");
+	rb_context_init(&r.ctx, memory);
+	run_join(&r);
+	run_is_right(&r, "a self join");
+	CHECK(shares_of(&r) == 2, "%d shares", shares_of(&r));
+	run_free(&r);
+
+	stub_reset(4);
 	run_init(&r, 800);
 	r.ctx.settings.devices = 1u << 1 | 1u << 3;
 	run_join(&r);
