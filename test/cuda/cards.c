@@ -14,11 +14,14 @@
  * check compares number and fingerprint of pairs, counts and matched rows; bench compares the
  * number of pairs, and their fingerprint once. The columns of bench are milliseconds of a join that
  * only counts, and of one whose sink reads each pair: the median of five rounds, followed by the
- * ratio of its rate to that of one device.
+ * ratio of its rate to that of one device. A second table has the rates at which the devices copy
+ * to pinned memory of the host, alone and while a thread per device reads what has arrived.
  */
 #include "check.h"
 #include "gpu.h"
 #include "workload.h"
+
+#include <cuda_runtime_api.h>
 
 #define ROUNDS 5
 #define TURNS 16
@@ -571,6 +574,111 @@ measure(const char *name, const rb_set *red, const rb_set *blue, bool pairs)
 	gpu_cache_limit = 0;
 }
 
+/* ---- the buses ---- */
+
+#define COPIED ((size_t) 1 << 28) /* Bytes of a copy */
+#define COPIES 24
+
+typedef struct copying
+{
+	int device;
+	bool reads; /* True if the thread also reads what arrives */
+	void *from;
+	char *to[2];
+	cudaStream_t stream;
+	pthread_t thread;
+	uint64_t sum;
+	bool failed;
+} copying;
+
+/* Sums the words of a copy. */
+static uint64_t
+sum_words(const char *bytes)
+{
+	const uint64_t *words = (const uint64_t *) bytes;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < COPIED / sizeof(*words); i++)
+		sum += words[i];
+	return sum;
+}
+
+/* Copies to two buffers of the host in turn; while one is filled, the thread reads the other. */
+static void *
+copy_to_host(void *arg)
+{
+	copying *c = arg;
+
+	c->failed = cudaSetDevice(c->device) != cudaSuccess;
+	for (int i = 0; i < COPIES && !c->failed; i++)
+	{
+		c->failed = cudaMemcpyAsync(c->to[i % 2], c->from, COPIED, cudaMemcpyDeviceToHost,
+									c->stream) != cudaSuccess;
+		if (c->reads && i > 0)
+			c->sum += sum_words(c->to[(i - 1) % 2]);
+		c->failed |= cudaStreamSynchronize(c->stream) != cudaSuccess;
+	}
+	return NULL;
+}
+
+/* Prints how many gigabytes per second arrive in the host's memory from 1, 2, ... devices. */
+static void
+measure_copies_to_host(void)
+{
+	copying c[RB_MAX_DEVICES];
+	double one[2] = {0, 0};
+
+	memset(c, 0, sizeof(c));
+	for (int i = 0; i < devices; i++)
+	{
+		c[i].device = i;
+		if (cudaSetDevice(i) != cudaSuccess || cudaMalloc(&c[i].from, COPIED) != cudaSuccess ||
+			cudaMemset(c[i].from, i, COPIED) != cudaSuccess ||
+			cudaMallocHost((void **) &c[i].to[0], COPIED) != cudaSuccess ||
+			cudaMallocHost((void **) &c[i].to[1], COPIED) != cudaSuccess ||
+			cudaStreamCreate(&c[i].stream) != cudaSuccess)
+		{
+			printf("# no memory for the copies\n");
+			return;
+		}
+	}
+	printf("| cards | copied, GB/s | times | copied and read, GB/s | times |\n");
+	printf("|---:|---:|---:|---:|---:|\n");
+	for (int n = 1; n <= devices; n++)
+	{
+		printf("| %d |", n);
+		for (int reads = 0; reads < 2; reads++)
+		{
+			const double began = rb_now_ms();
+			double rate;
+
+			for (int i = 0; i < n; i++)
+			{
+				c[i].reads = reads;
+				CHECK(pthread_create(&c[i].thread, NULL, copy_to_host, &c[i]) == 0, "a thread");
+			}
+			for (int i = 0; i < n; i++)
+			{
+				pthread_join(c[i].thread, NULL);
+				CHECK(!c[i].failed, "device %d: the copy failed", i);
+			}
+			rate = 1e-6 * (double) n * COPIES * COPIED / (rb_now_ms() - began);
+			if (n == 1)
+				one[reads] = rate;
+			printf(" %.1f | %.2f |", rate, rate / one[reads]);
+		}
+		printf("\n");
+	}
+	for (int i = 0; i < devices; i++)
+	{
+		(void) cudaSetDevice(i);
+		(void) cudaStreamDestroy(c[i].stream);
+		(void) cudaFreeHost(c[i].to[0]);
+		(void) cudaFreeHost(c[i].to[1]);
+		(void) cudaFree(c[i].from);
+	}
+}
+
 /* Removes the copies, to make room for the next ones. */
 static void
 forget(rb_set *o)
@@ -612,6 +720,7 @@ bench(int n, uint64_t nboxes)
 		forget(&red);
 		forget(&blue);
 	}
+	measure_copies_to_host();
 	fprintf(stderr, "all took %.1f s\n", (rb_now_ms() - began) / 1000);
 }
 
