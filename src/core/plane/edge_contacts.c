@@ -70,28 +70,32 @@ include_direction(rb_exact_env *env, first_direction *f, const double *x, bool a
 }
 
 /*
- * Returns true if an edge of one side, from its point p toward its end d, lies in the interior of the
+ * Sets *enters if an edge of one side, from its point p toward its end d, lies in the interior of the
  * other polygon. The n edges of the other one are those at p.
  */
-static bool
-does_edge_enter(rb_exact_env *env, const rb_rings *other, const rb_common_point *at, size_t n,
-				const double *d)
+static rb_status
+test_edge_enters(const rb_context *ctx, rb_exact_env *env, const rb_rings *other,
+				 const rb_common_point *at, size_t n, const double *d, bool *enters)
 {
 	first_direction f = {.p = at->at, .d = d};
 
 	if (d[0] == at->at[0] && d[1] == at->at[1])
-		return false;
+		return RB_OK;
 	for (size_t i = 0; i < n; i++)
 	{
 		const double *u, *v;
 
+		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
+			return RB_STOPPED;
 		rb_directed_edge(other, at[i].other, &u, &v);
 		if (u[0] != at->at[0] || u[1] != at->at[1])
 			include_direction(env, &f, u, false);
 		if (v[0] != at->at[0] || v[1] != at->at[1])
 			include_direction(env, &f, v, true);
 	}
-	return !f.parallel && f.to != NULL && !f.along;
+	if (!f.parallel && f.to != NULL && !f.along)
+		*enters = true;
+	return RB_OK;
 }
 
 /* Orders points by coordinates, then by the edge of the other side. */
@@ -118,6 +122,8 @@ list_common_points(const rb_plane_join *w, rb_contact_room *room, const double *
 		const double *h = rb_edge(other, pairs[i].blue);
 		const bool overlaps = RB_PAYLOAD_DIMENSION(rb_pair_payload(pairs[i])) > 0;
 
+		if (rb_stop_due(w->ctx, i, CHECK_INTERVAL))
+			return RB_STOPPED;
 		for (int k = 0; k < 4; k++)
 		{
 			const double *p = (k < 2 ? e : h) + k % 2 * 2;
@@ -167,7 +173,7 @@ rb_contacts_enter(const rb_plane_join *w, rb_contact_room *room, int side, bool 
 		const double *e = rb_edge(mine, edge);
 		const size_t from = i;
 		const rb_common_point *c;
-		size_t npoints;
+		size_t npoints, nth = 0;
 		uint32_t over = RB_NO_EDGE;
 
 		if (rb_should_stop(w->ctx))
@@ -181,12 +187,15 @@ rb_contacts_enter(const rb_plane_join *w, rb_contact_room *room, int side, bool 
 		{
 			const size_t first = k;
 
+			if (rb_stop_due(w->ctx, nth++, CHECK_INTERVAL))
+				return RB_STOPPED;
 			while (k < npoints && c[k].at[0] == c[first].at[0] && c[k].at[1] == c[first].at[1])
 				k++;
 			if (is_point_within_overlap(c + first, k - first, &over))
 				continue;
-			*enters = does_edge_enter(&room->env, other, c + first, k - first, e) ||
-					  does_edge_enter(&room->env, other, c + first, k - first, e + 2);
+			for (int end = 0; end < 2 && !*enters; end++)
+				RB_TRY(test_edge_enters(w->ctx, &room->env, other, c + first, k - first,
+										e + 2 * end, enters));
 		}
 	}
 	return RB_OK;
@@ -217,6 +226,8 @@ rb_contacts_order(const rb_plane_join *w, rb_contact_room *room, size_t g)
 		const rb_pair p = w->notes.at[i];
 		const uint32_t red = rb_pair_red(p);
 
+		if (rb_stop_due(w->ctx, i, CHECK_INTERVAL))
+			return RB_STOPPED;
 		/* Marks stand for rows; a line has none. */
 		if (rb_is_mark(rb_edge(w->side[1], p.blue)))
 			continue;
@@ -284,7 +295,11 @@ rank_rows_by_id(rb_context *ctx, const rb_rings *r, uint32_t **rank)
 	RB_TRY(rb_sort(ctx, order, rows, sizeof *order, by_id_of_row, NULL));
 	RB_TRY(RB_ALLOCATE(ctx, *rank, rows));
 	for (uint32_t i = 0; i < rows; i++)
+	{
+		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
+			return RB_STOPPED;
 		(*rank)[order[i].row] = i;
+	}
 	return RB_OK;
 }
 
@@ -400,8 +415,12 @@ join_boxes_of_rows(rb_plane_join *w)
 
 		RB_TRY(RB_ALLOCATE(w->ctx, coords[side], 4 * (size_t) rows + 1));
 		for (size_t row = 0; row < rows; row++)
+		{
+			if (rb_stop_due(w->ctx, row, CHECK_INTERVAL))
+				return RB_STOPPED;
 			for (int k = 0; k < 4; k++)
 				coords[side][4 * row + k] = r->row_box[6 * row + (k < 2 ? k : k + 1)];
+		}
 		boxes[side].coords = coords[side];
 		boxes[side].nrows = boxes[side].nparts = rows;
 	}

@@ -103,8 +103,12 @@ sum_lengths_roughly(rb_context *ctx, const rb_length_terms *t, double *length, b
 		if (!(l.high <= MOST_EXTENT && l.high >= LEAST_EXTENT))
 			return RB_OK;
 		for (size_t k = 0; k < s->n; k++)
+		{
+			if (rb_stop_due(ctx, k, CHECK_INTERVAL))
+				return RB_STOPPED;
 			if (!add_rough_share(&share, &wrong, s, e, &t->terms.at[s->first + k]))
 				return RB_OK;
+		}
 		l = rb_double_double_sqrt(rb_double_double_add(rb_double_double_mul(e[0], e[0]),
 													   rb_double_double_mul(e[1], e[1])));
 		term = rb_double_double_mul(share, l);
@@ -237,6 +241,8 @@ round_rational_lengths(rb_context *ctx, const rb_length_terms *t, double *length
 		}
 		for (size_t k = 0; k <= s->n; k++)
 		{
+			if (rb_stop_due(ctx, k, CHECK_INTERVAL))
+				return RB_STOPPED;
 			l.of[n] = i;
 			l.term[n++] = k;
 		}
@@ -266,6 +272,8 @@ sum_long_lengths(rb_context *ctx, const rb_length_terms *t, int words, rb_number
 		share.sign = share.n = share.low = 0;
 		for (size_t k = 0; k <= s->n; k++)
 		{
+			if (rb_stop_due(ctx, k, 16))
+				return RB_STOPPED;
 			find_exact_share(t, s, k, &a, &b);
 			if (a.sign == 0)
 				continue;

@@ -379,12 +379,16 @@ find_nodes_at_vertex(rb_polygon_sweep *s, rb_context *ctx, line_place *l, rb_pol
 	}
 	else
 	{
-		while ((l->low = s->nodes.at[l->from].beside[0]) != NONE &&
-			   side_of_node(s, &s->nodes.at[l->low], l->at) == 0)
-			l->from = l->low;
-		while ((l->high = s->nodes.at[l->to].beside[1]) != NONE &&
-			   side_of_node(s, &s->nodes.at[l->high], l->at) == 0)
-			l->to = l->high;
+		for (uint32_t i = 0; (l->low = s->nodes.at[l->from].beside[0]) != NONE &&
+							 side_of_node(s, &s->nodes.at[l->low], l->at) == 0;
+			 l->from = l->low)
+			if (rb_stop_due(ctx, i++, CHECK_INTERVAL))
+				return RB_STOPPED;
+		for (uint32_t i = 0; (l->high = s->nodes.at[l->to].beside[1]) != NONE &&
+							 side_of_node(s, &s->nodes.at[l->high], l->at) == 0;
+			 l->to = l->high)
+			if (rb_stop_due(ctx, i++, CHECK_INTERVAL))
+				return RB_STOPPED;
 		for (uint32_t node = l->from, i = 0; node != l->high; node = s->nodes.at[node].beside[1])
 		{
 			if (are_points_equal(s->nodes.at[node].right, l->at))

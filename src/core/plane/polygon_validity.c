@@ -91,10 +91,11 @@ typedef struct ring_winding
 } ring_winding;
 
 /* Finds the winding numbers at a place of a ring. */
-static ring_winding
-find_winding_at_germ(rb_exact_env *env, const rb_rings *r, uint32_t row, uint32_t shell,
-					 const ring_germ *g)
+static rb_status
+find_winding_at_germ(const rb_context *ctx, const rb_rings *r, uint32_t row, uint32_t shell,
+					 const ring_germ *g, ring_winding *found)
 {
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
 	ring_winding w = {0, 0, 0};
 
 	for (uint32_t i = r->ring[r->row_ring[row]].start; i < r->row_start[row + 1]; i++)
@@ -103,6 +104,8 @@ find_winding_at_germ(rb_exact_env *env, const rb_rings *r, uint32_t row, uint32_
 		const rb_ring *ring;
 		bool up;
 
+		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
+			return RB_STOPPED;
 		if (rb_is_mark(rb_edge(r, i)))
 			continue;
 		ring = &r->ring[r->ring_of[i]];
@@ -111,7 +114,7 @@ find_winding_at_germ(rb_exact_env *env, const rb_rings *r, uint32_t row, uint32_
 		if (up == is_below_germ(g, v) || rb_max(u[0], v[0]) < g->p[0])
 			continue;
 		/* The ray in the direction of x meets an edge that goes up if the place is on its left. */
-		if (is_germ_left_of(env, g, u, v) != up)
+		if (is_germ_left_of(&env, g, u, v) != up)
 			continue;
 		if (ring->shell == shell)
 			w.own += up ? 1 : -1;
@@ -120,7 +123,8 @@ find_winding_at_germ(rb_exact_env *env, const rb_rings *r, uint32_t row, uint32_
 		if (r->ring_of[i] == shell)
 			w.shell += up ? 1 : -1;
 	}
-	return w;
+	*found = w;
+	return RB_OK;
 }
 
 /* ---- one row ---- */
@@ -165,21 +169,22 @@ find_short_rings(const rb_context *ctx, const rb_rings *r, uint32_t row, rb_poly
 }
 
 /* Sets the fault of a row with a ring in a wrong place. */
-static void
-describe_misplaced_ring(const rb_rings *r, uint32_t row, uint32_t ring, rb_polygon_place *f)
+static rb_status
+describe_misplaced_ring(const rb_context *ctx, const rb_rings *r, uint32_t row, uint32_t ring,
+						rb_polygon_place *f)
 {
-	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
 	const uint32_t shell = r->ring[ring].shell;
 	ring_germ g;
 	ring_winding at;
 
 	rb_directed_edge(r, r->ring[ring].start, &g.p, &g.q);
-	at = find_winding_at_germ(&env, r, row, shell, &g);
+	RB_TRY(find_winding_at_germ(ctx, r, row, shell, &g, &at));
 	set_polygon_fault(f,
 					  shell == ring || at.own == 1 ? RB_POLYGON_SHELLS
 					  : at.shell == 1              ? RB_POLYGON_NESTED
 												   : RB_POLYGON_OUTSIDE,
 					  g.p);
+	return RB_OK;
 }
 
 /* Orders points of rings by polygon, point and ring. */
@@ -242,8 +247,7 @@ check_polygon(const polygon_checks *w, polygon_room *room, uint32_t row, rb_poly
 		return RB_OK;
 	if (room->sweep.misplaced == UINT32_MAX)
 		return find_divided_interior(w, room, row, f);
-	describe_misplaced_ring(w->r, row, room->sweep.misplaced, f);
-	return RB_OK;
+	return describe_misplaced_ring(w->ctx, w->r, row, room->sweep.misplaced, f);
 }
 
 /* ---- all rows ---- */
