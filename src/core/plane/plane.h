@@ -5,6 +5,7 @@
  *
  *		rows of marks and edges -> rings, trees, points inside		polygon_rings.c
  *		edges of a polygon -> crossings, touching and misplaced rings	polygon_sweep.c
+ *		edges of a ring -> whether it is simple						simple_ring.c
  *		rings -> faults by the rules of OGC							polygon_validity.c
  *		pairs of rows -> edges that share a point, signs			edge_contacts.c
  *		edges that share a point -> terms of the common area		polygon_overlaps.c
@@ -67,6 +68,8 @@ typedef struct rb_rings
 
 /* Finds the rings of a set. Call rb_rings_close even after a failure. */
 extern rb_status rb_rings_open(rb_context *ctx, rb_thread *team, const rb_set *set, rb_rings *r);
+
+/* Frees the rings and their trees, but not the set; after a failed rb_rings_open, what exists of them. */
 extern void rb_rings_close(rb_memory *memory, rb_rings *r);
 
 /* Returns the id of a row. */
@@ -193,7 +196,17 @@ typedef struct rb_polygon_sweep
  */
 extern rb_status rb_sweep_polygon(rb_polygon_sweep *s, rb_context *ctx, const rb_rings *r,
 								  uint32_t row, rb_polygon_place *f);
+
+/* Frees the memory of all sweeps of a thread. */
 extern void rb_sweep_close(rb_memory *memory, rb_polygon_sweep *s);
+
+/* ---- simple_ring.c ---- */
+
+/*
+ * Returns true if the edges of a ring, three at least, are known to share no points except at common ends.
+ * Returns false if they do, and if the ring needs a sweep to decide this.
+ */
+extern bool rb_is_ring_simple(rb_exact_env *env, const rb_rings *r, const rb_ring *ring);
 
 /* ---- polygon_validity.c ---- */
 
@@ -256,6 +269,8 @@ typedef struct rb_plane_join
  */
 extern rb_status rb_plane_join_open(rb_plane_join *w, rb_context *ctx, rb_thread *team,
 									const rb_backend *backend, const rb_job *job);
+
+/* Frees the pairs, the rings of both sides and the memory of the threads, but not the sets of the job. */
 extern void rb_plane_join_close(rb_plane_join *w);
 
 /* Computes a measure of the rows of group g, 0 if they have no pair in the result. */
