@@ -137,6 +137,13 @@ SET statement_timeout = '100ms';
 \set VERBOSITY terse
 SELECT count(*) FROM redblue_polygon_overlaps('fine_hexagon', 'fine_square');
 RESET statement_timeout;
+-- Two disks of a million edges each: a canceled statement, and then the area of their lens
+CREATE TABLE disk AS SELECT id, ST_Translate(ST_Buffer('POINT (0 0)', 1, 250000), id, 0) AS geom FROM generate_series(0, 1) id;
+SELECT min(ST_NPoints(geom)) >= 1000000 AS many FROM disk;
+SET statement_timeout = '20ms';
+SELECT count(*) FROM redblue_polygon_self_overlaps('disk');
+RESET statement_timeout;
+SELECT id1, id2, abs(area - (2 * pi() / 3 - sqrt(3) / 2)) < 1e-9 AS right FROM redblue_polygon_self_overlaps('disk');
 \set ECHO none
 SET client_min_messages = warning;
 DROP SCHEMA postgis_polygon_overlaps CASCADE;
