@@ -21,6 +21,12 @@ SELECT count(*) FROM redblue_mesh_check('refined', 'gaping', weld => 0.002);
 CREATE TABLE crossed AS TABLE gaping UNION ALL SELECT 200 + n, ax, ay, az, bx, by, bz, cx, cy, cz FROM box(1, 1, 1, 3, 3, 3);
 SELECT regions, crossings > 0 AS crossed FROM redblue_tetrahedralize('crossed', 'both', weld => 0.002, on_crossing => 'split');
 SELECT count(*) FROM redblue_mesh_check('both', 'crossed', weld => 0.002, on_crossing => 'split');
+-- A closed surface stays closed without its triangle that has no area: the middle vertex splits the edge of the neighbor.
+CREATE TABLE flat AS SELECT id, ax::float8, ay::float8, az::float8, bx::float8, by::float8, bz::float8, cx::float8, cy::float8, cz::float8 FROM (VALUES
+	(1, 0, 0, 0, 2, 1, 0, 0, 8, 0), (2, 2, 1, 0, 8, 4, 0, 0, 8, 0), (3, 0, 0, 0, 8, 4, 0, 0, 0, 6), (4, 8, 4, 0, 0, 8, 0, 0, 0, 6), (5, 0, 8, 0, 0, 0, 0, 0, 0, 6), (6, 8, 4, 0, 0, 0, 0, 2, 1, 0)) f (id, ax, ay, az, bx, by, bz, cx, cy, cz);
+SELECT count(*) FROM redblue_tetrahedra('flat');
+SELECT vertices, regions FROM redblue_tetrahedralize('flat', 'filled', weld => 0.001);
+SELECT count(*) FROM redblue_mesh_check('filled', 'flat', weld => 0.001);
 -- Too wide a group is split.
 SELECT count(*) FROM redblue_tetrahedra_query(points => 'SELECT i AS id, i AS x, i * i % 7 AS y, i % 3 AS z FROM generate_series(1, 20) i', weld => 2.5, keep => 'hull');
 SELECT count(*) > 0 AS meshed FROM redblue_tetrahedra_query('SELECT * FROM box(0, 0, 0, 2, 2, 2)', facets_id => 'n', weld => 0);

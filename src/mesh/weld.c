@@ -9,6 +9,10 @@
  * Directed edges show whether a facet is a simple polygon. The reader orients all triangles of a
  * polygon alike, so a directed edge that occurs twice belongs to three triangles, or to two that
  * overlap. A directed edge without its reverse is on the boundary.
+ *
+ * A triangle without area is dropped, and its middle corner splits its longest edge for all other
+ * triangles. Else a closed surface would have a crack there: one neighbor has the longest edge, and
+ * the others have the two short ones.
  */
 #include "mesh/weld.h"
 
@@ -37,6 +41,7 @@ typedef struct welding
 	size_t edges_cap;
 	rb_table segments;  /* segments by their ends */
 	rb_table triangles; /* triangles by their corners, if facets that exist already are dropped */
+	rb_table middles;   /* for the longest edge of a triangle without area, its middle corner */
 } welding;
 
 /* Returns the row of a part of an input set. */
@@ -405,6 +410,204 @@ drop_same_facet(welding *w, uint32_t first)
 	return RB_OK;
 }
 
+/* ---- triangles without area ---- */
+
+/* Compares two collinear points along their line; on an axis, all distinct points of a line differ. */
+static int
+compare_on_line(const welding *w, uint32_t a, uint32_t b)
+{
+	const double *p = get_welded_point(w, a), *q = get_welded_point(w, b);
+
+	for (int k = 0; k < 3; k++)
+		if (p[k] != q[k])
+			return p[k] < q[k] ? -1 : 1;
+	return 0;
+}
+
+/*
+ * Records that the middle corner of a triangle without area splits its longest edge. If another one
+ * does already, the corner splits one of the two parts.
+ */
+static rb_status
+note_middle_corner(welding *w, const uint32_t *t)
+{
+	uint32_t v[3] = {t[0], t[1], t[2]};
+
+	w->to->no_area++;
+	if (t[0] == t[1] || t[1] == t[2] || t[2] == t[0])
+		return RB_OK;
+	for (int i = 1; i < 3; i++)
+		for (int k = i; k > 0 && compare_on_line(w, v[k - 1], v[k]) > 0; k--)
+		{
+			const uint32_t swap = v[k];
+
+			v[k] = v[k - 1];
+			v[k - 1] = swap;
+		}
+	for (;;)
+	{
+		uint32_t *middle;
+		int side;
+		bool fresh;
+
+		RB_TRY(rb_table_insert(w->ctx, &w->middles, v[0], v[2], RB_NONE, v[1], &middle, &fresh));
+		side = compare_on_line(w, v[1], *middle);
+		if (side == 0)
+			return RB_OK;
+		v[side < 0 ? 2 : 0] = *middle;
+	}
+}
+
+/* Triangles of a PLC in arrays that grow, and a stack of triangles that may have to be split */
+typedef struct split_facets
+{
+	uint32_t (*triangles)[3], (*stack)[3];
+	uint32_t *facet_of;
+	size_t triangles_cap, facets_cap, stack_cap;
+	uint32_t n;
+} split_facets;
+
+/* Adds a triangle, split at the middle corners on its edges. */
+static rb_status
+split_at_middle_corners(welding *w, split_facets *to, const uint32_t *t, uint32_t facet)
+{
+	size_t depth = 0;
+
+	RB_TRY(RB_GROW(w->ctx, to->stack, to->stack_cap, 1));
+	memcpy(to->stack[depth++], t, sizeof *to->stack);
+	while (depth > 0)
+	{
+		uint32_t v[3];
+		const uint32_t *middle = NULL;
+		int e = -1;
+
+		memcpy(v, to->stack[--depth], sizeof v);
+		while (middle == NULL && ++e < 3)
+			middle = rb_table_get(&w->middles, v[e], v[(e + 1) % 3], RB_NONE);
+		if (middle == NULL)
+		{
+			RB_TRY(RB_GROW(w->ctx, to->triangles, to->triangles_cap, (size_t) to->n + 1));
+			RB_TRY(RB_GROW(w->ctx, to->facet_of, to->facets_cap, (size_t) to->n + 1));
+			memcpy(to->triangles[to->n], v, sizeof v);
+			to->facet_of[to->n++] = facet;
+			continue;
+		}
+		RB_TRY(RB_GROW(w->ctx, to->stack, to->stack_cap, depth + 2));
+		for (int i = 0; i < 2; i++)
+		{
+			uint32_t *half = to->stack[depth++];
+
+			half[0] = i == 0 ? *middle : v[e];
+			half[1] = i == 0 ? v[(e + 1) % 3] : *middle;
+			half[2] = v[(e + 2) % 3];
+		}
+	}
+	return RB_OK;
+}
+
+/* Splits the triangles of all facets at the middle corners of triangles without area. */
+static rb_status
+split_facets_at_middle_corners(welding *w)
+{
+	rb_plc *plc = &w->to->plc;
+	split_facets to = {0};
+	rb_status status = RB_OK;
+
+	if (w->middles.n == 0)
+		return RB_OK;
+	for (uint32_t i = 0; i < plc->ntriangles && status == RB_OK; i++)
+		status = should_stop_welding(w, i)
+					 ? RB_STOPPED
+					 : split_at_middle_corners(w, &to, plc->triangles[i], plc->facet_of[i]);
+	if (status == RB_OK && to.n > 0)
+	{
+		RB_FREE(w->ctx->memory, plc->triangles);
+		RB_FREE(w->ctx->memory, plc->facet_of);
+		plc->triangles = (const uint32_t(*)[3]) to.triangles;
+		plc->facet_of = to.facet_of;
+		plc->ntriangles = to.n;
+		to.triangles = NULL;
+		to.facet_of = NULL;
+	}
+	RB_FREE(w->ctx->memory, to.triangles);
+	RB_FREE(w->ctx->memory, to.facet_of);
+	RB_FREE(w->ctx->memory, to.stack);
+	return status;
+}
+
+/* Segments with their rows, in an array that grows */
+typedef struct row_segment
+{
+	uint32_t end[2];
+	uint32_t row;
+} row_segment;
+
+/*
+ * Splits the segments at the middle corners of triangles without area. A part that is another
+ * segment already is dropped.
+ */
+static rb_status
+split_segments_at_middle_corners(welding *w)
+{
+	rb_plc *plc = &w->to->plc;
+	RB_VEC(row_segment) parts = {0};
+	uint32_t(*segments)[2] = NULL;
+	uint32_t *rows = NULL, n = 0;
+	rb_status status = RB_OK;
+
+	if (w->middles.n == 0 || plc->nsegments == 0)
+		return RB_OK;
+	for (uint32_t i = 0; i < plc->nsegments && status == RB_OK; i++)
+		status = rb_vec_append(
+			w->ctx, &parts,
+			(row_segment){{plc->segments[i][0], plc->segments[i][1]}, w->to->segment_row[i]});
+	for (uint32_t i = 0; i < parts.n && status == RB_OK; i++)
+	{
+		const uint32_t *middle;
+
+		if (should_stop_welding(w, i))
+			status = RB_STOPPED;
+		while (status == RB_OK && (middle = rb_table_get(&w->middles, parts.at[i].end[0],
+														 parts.at[i].end[1], RB_NONE)) != NULL)
+		{
+			const row_segment rest = {{*middle, parts.at[i].end[1]}, parts.at[i].row};
+
+			parts.at[i].end[1] = *middle;
+			status = rb_vec_append(w->ctx, &parts, rest);
+		}
+	}
+	if (status == RB_OK)
+		status = RB_ALLOCATE(w->ctx, segments, parts.n);
+	if (status == RB_OK)
+		status = RB_ALLOCATE(w->ctx, rows, parts.n);
+	rb_table_empty(&w->segments);
+	for (uint32_t i = 0; i < parts.n && status == RB_OK; i++)
+	{
+		const uint32_t *end = parts.at[i].end;
+		bool fresh = false;
+
+		status = rb_table_insert(w->ctx, &w->segments, end[0], end[1], RB_NONE, 0, NULL, &fresh);
+		w->to->same_segments += status == RB_OK && !fresh;
+		if (!fresh)
+			continue;
+		memcpy(segments[n], end, sizeof *segments);
+		rows[n++] = parts.at[i].row;
+	}
+	rb_vec_free(w->ctx->memory, &parts);
+	if (status == RB_OK)
+	{
+		RB_FREE(w->ctx->memory, plc->segments);
+		RB_FREE(w->ctx->memory, w->to->segment_row);
+		plc->segments = (const uint32_t(*)[2]) segments;
+		w->to->segment_row = rows;
+		plc->nsegments = n;
+		return RB_OK;
+	}
+	RB_FREE(w->ctx->memory, segments);
+	RB_FREE(w->ctx->memory, rows);
+	return status;
+}
+
 /* Adds the triangles of all facets to the PLC. */
 static rb_status
 add_welded_facets(welding *w)
@@ -439,7 +642,7 @@ add_welded_facets(welding *w)
 				facet_of[plc->ntriangles++] = plc->nfacets;
 			}
 			else if (w->in->skip_flat || w->in->distance > 0)
-				w->to->no_area++;
+				RB_TRY(note_middle_corner(w, t));
 			else
 				return record_flaw_of_welded_facet(w, RB_FLAW_FACET_AREA, row, face,
 												   get_welded_point(w, t[0]),
@@ -457,6 +660,10 @@ add_welded_facets(welding *w)
 		w->to->facet_face[plc->nfacets++] = face;
 		status = finish_welded_facet(w, first);
 	}
+	if (status == RB_OK)
+		status = split_facets_at_middle_corners(w);
+	if (status == RB_OK)
+		status = split_segments_at_middle_corners(w);
 	if (status == RB_OK)
 	{
 		rb_shrink(w->ctx->memory, (void **) &w->to->facet_row,
@@ -516,6 +723,7 @@ rb_weld(rb_context *ctx, const rb_weld_input *in, rb_welded *to, rb_flaw *flaw)
 	RB_FREE(ctx->memory, w.edges);
 	rb_table_free(ctx->memory, &w.segments);
 	rb_table_free(ctx->memory, &w.triangles);
+	rb_table_free(ctx->memory, &w.middles);
 	rb_point_hash_free(ctx->memory, &w.corners);
 	if (status != RB_OK)
 		rb_welded_free(ctx->memory, to);

@@ -271,6 +271,104 @@ minus_zero(void)
 	expect(0, 0, 0, 0);
 }
 
+/* Welds and checks that nothing meets, and that the mesh has one region of the given volume. */
+static void
+expect_solid(const char *what, double volume, uint32_t triangles)
+{
+	rb_context ctx = context(1);
+	rb_tets tets;
+	double sum = 0;
+	rb_status status = weld();
+
+	CHECK(status == RB_OK && welded.plc.ntriangles == triangles, "%s: flaw %d, %u triangles", what,
+		  flaw.kind, welded.plc.ntriangles);
+	status = rb_weld_validate(&ctx, &rb_backend_cpu, &welded, &flaw);
+	CHECK(status == RB_OK, "%s: flaw %d of %u and %u", what, flaw.kind, flaw.a, flaw.b);
+	if (status == RB_OK)
+		status = rb_tetrahedralize(&ctx, &welded.plc, RB_KEEP_INSIDE, &tets, &flaw);
+	CHECK(status == RB_OK, "%s: flaw %d", what, flaw.kind);
+	if (status == RB_OK)
+	{
+		CHECK(tets.nregions == 1, "%s: %u regions", what, tets.nregions);
+		for (uint32_t i = 0; i < tets.ntets; i++)
+		{
+			const double *p[4];
+
+			for (int k = 0; k < 4; k++)
+				p[k] = tets.points + 3 * (size_t) tets.tets[i][k];
+			for (int k = 0; k < 3; k++)
+			{
+				const int m = (k + 1) % 3, n = (k + 2) % 3;
+
+				sum += (p[1][k] - p[0][k]) *
+					   ((p[2][m] - p[0][m]) * (p[3][n] - p[0][n]) -
+						(p[2][n] - p[0][n]) * (p[3][m] - p[0][m])) /
+					   6;
+			}
+		}
+		CHECK(fabs(fabs(sum) - volume) < 1e-12, "%s: volume %g", what, sum);
+		rb_tets_free(memory, &tets);
+	}
+	done();
+}
+
+/*
+ * Tests that a closed surface stays closed if triangles without area are dropped: their middle
+ * corners split the longest edges of the neighbors.
+ */
+static void
+middle_corners(void)
+{
+	static const double a[3] = {0, 0, 0}, b[3] = {8, 4, 0}, c[3] = {0, 8, 0}, d[3] = {0, 0, 6};
+	static const double m[3][3] = {{2, 1, 0}, {4, 2, 0}, {6, 3, 0}};
+
+	for (int order = 0; order < 4; order++)
+	{
+		clear();
+		it.in.skip_flat = order % 2 == 0;
+		it.in.distance = order % 2 == 0 ? 0 : 1e-3;
+		/* Edge ab of facet abc is divided into four parts, and that of facet abd is not. */
+		add_triangle(a, m[0], c);
+		add_triangle(m[0], m[1], c);
+		add_triangle(m[1], m[2], c);
+		add_triangle(m[2], b, c);
+		add_triangle(a, b, d);
+		add_triangle(b, c, d);
+		add_triangle(c, a, d);
+		if (order / 2 == 0)
+		{
+			add_triangle(a, m[1], b);
+			add_triangle(m[1], a, m[0]);
+			add_triangle(b, m[1], m[2]);
+		}
+		else
+		{
+			add_triangle(a, b, m[2]);
+			add_triangle(m[0], a, m[2]);
+			add_triangle(m[1], b, a);
+			add_triangle(m[1], m[0], m[2]);
+		}
+		expect_solid("a tetrahedron", 64, 10);
+		/* Segments on the edge: one of two parts exists. */
+		add_segment(b, a);
+		add_segment(m[0], m[1]);
+		CHECK(weld() == RB_OK && welded.plc.nsegments == 4 && welded.same_segments == 1,
+			  "%u segments", welded.plc.nsegments);
+		for (uint32_t i = 0; i < welded.plc.nsegments; i++)
+			CHECK(welded.segment_row[i] < 2, "segment %u is of row %u", i, welded.segment_row[i]);
+		done();
+		expect_solid("a tetrahedron with segments", 64, 10);
+	}
+	/* A polygon of several triangles, whose inner edge is divided, too, and equal corners */
+	clear();
+	it.in.skip_flat = true;
+	add_cube(0, 0, 0, 1, true, false);
+	add_triangle(P(0, 0, 0), P(1, 1, 0), P(.5, .5, 0));
+	add_triangle(P(0, 0, 0), P(1, 0, 1), P(.5, 0, .5));
+	add_triangle(P(0, 0, 0), P(1, 1, 0), P(1, 1, 0));
+	expect_solid("a cube", 1, 16);
+}
+
 static void
 no_area(void)
 {
@@ -859,6 +957,7 @@ main(void)
 	CHECK_RUN(three_sides);
 	CHECK_RUN(minus_zero);
 	CHECK_RUN(no_area);
+	CHECK_RUN(middle_corners);
 	CHECK_RUN(folded);
 	CHECK_RUN(two_facets);
 	CHECK_RUN(segments_and_points);
