@@ -219,3 +219,37 @@ rb_join_read(rb_geometry_join *j)
 	for (int i = 0; i < 2; i++)
 		rb_join_side_finish(&j->in[i].side);
 }
+
+/* ---- the scan slot ---- */
+
+void
+rb_join_load_row(rb_geometry_join *j, rb_join_input *in, uint64 row)
+{
+	TupleTableSlot *scan = j->css.ss.ss_ScanTupleSlot;
+
+	if (in->kept == NULL || in->at == (int64) row)
+		return;
+	rb_join_rows_read(in->kept, row, scan->tts_values + in->first, scan->tts_isnull + in->first);
+	in->at = (int64) row;
+}
+
+void
+rb_join_clear_columns(rb_geometry_join *j, rb_join_input *in)
+{
+	memset(j->css.ss.ss_ScanTupleSlot->tts_isnull + in->first, true, (Size) in->columns);
+	in->at = -1;
+}
+
+void
+rb_join_reset_slot(rb_geometry_join *j)
+{
+	TupleTableSlot *scan = j->css.ss.ss_ScanTupleSlot;
+
+	ResetExprContext(j->css.ss.ps.ps_ExprContext);
+	if (!TTS_SHOULDFREE(scan))
+		return;
+	ExecClearTuple(scan);
+	for (int i = 0; i < 2; i++)
+		rb_join_clear_columns(j, &j->in[i]);
+	ExecStoreVirtualTuple(scan);
+}

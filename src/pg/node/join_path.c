@@ -470,6 +470,7 @@ plan_join_node(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist
 	List *inner = ((Plan *) lsecond(children))->targetlist;
 	List *columns = NIL, *join_quals, *other_quals;
 	Node *distance = lthird(exprs);
+	List *swapped = NIL;
 	ListCell *lc;
 
 	if (IS_OUTER_JOIN(type))
@@ -500,7 +501,6 @@ plan_join_node(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist
 	plan->scan.scanrelid = 0;
 	plan->flags = best->flags;
 	plan->custom_plans = children;
-	plan->custom_scan_tlist = columns;
 	if (distance == NULL)
 		distance = (Node *) makeNullConst(FLOAT8OID, -1, InvalidOid);
 	plan->custom_exprs = (List *) name_expressions_as_columns(
@@ -511,10 +511,23 @@ plan_join_node(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist
 	 * names, as for a scan of one table.
 	 */
 	plan->custom_exprs = lappend(plan->custom_exprs, other_quals);
-	plan->custom_private = list_make2(
+	/* The measures are not columns of an input, so the node computes them. */
+	if (type == JOIN_INNER)
+		foreach (lc, rb_find_measures(root, linitial(exprs), lsecond(exprs), all))
+		{
+			FuncExpr *call = copyObject(lfirst_node(FuncExpr, lc));
+
+			swapped = lappend_int(swapped, !equal(linitial(call->args), linitial(exprs)));
+			columns = lappend(columns, makeTargetEntry((Expr *) call,
+													   (AttrNumber) (list_length(columns) + 1),
+													   NULL, false));
+		}
+	plan->custom_scan_tlist = columns;
+	plan->custom_private = list_make3(
 		list_concat(list_copy(facts), list_make2_int(list_length(outer), list_length(inner))),
 		list_make2(makeString(alias_of_expression_table(root, linitial(exprs))),
-				   makeString(alias_of_expression_table(root, lsecond(exprs)))));
+				   makeString(alias_of_expression_table(root, lsecond(exprs)))),
+		swapped);
 	plan->methods = &rb_join_methods;
 	return &plan->scan.plan;
 }
@@ -610,15 +623,39 @@ add_join_count_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 	add_path(output, &path->path);
 }
 
-/* Adds paths for count(*) of join nodes. */
+/* Adds the measures that a node above needs to the targets of the topmost join nodes. */
+static void
+add_measures_to_join_paths(PlannerInfo *root, RelOptInfo *input)
+{
+	ListCell *lc;
+
+	foreach (lc, input->pathlist)
+	{
+		Path *path = lfirst(lc);
+		const CustomPath *join =
+			(const CustomPath *) (IsA(path, ProjectionPath) ? ((ProjectionPath *) path)->subpath
+															: path);
+
+		if (IsA(join, CustomPath) && join->methods == &path_methods &&
+			linitial_int((List *) linitial(join->custom_private)) == JOIN_INNER)
+			rb_add_measures_to_target(root, path, linitial((List *) lsecond(join->custom_private)),
+									  lsecond((List *) lsecond(join->custom_private)));
+	}
+}
+
+/* Adds paths for count(*) of join nodes, and measures of pairs to the targets of join nodes. */
 static void
 add_join_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 					 RelOptInfo *output, void *extra)
 {
 	if (previous_upper_hook != NULL)
 		previous_upper_hook(root, stage, input, output, extra);
-	if (stage == UPPERREL_GROUP_AGG && rb_setting_join)
+	if (!rb_setting_join)
+		return;
+	if (stage == UPPERREL_GROUP_AGG)
 		add_join_count_path(root, input, output, extra);
+	if (stage == UPPERREL_GROUP_AGG || stage == UPPERREL_WINDOW)
+		add_measures_to_join_paths(root, input);
 }
 
 void

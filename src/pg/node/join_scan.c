@@ -244,6 +244,8 @@ close_join_of_node(void *arg)
 	rb_progress_end(&j->progress);
 	if (j->memory == NULL)
 		return;
+	if (j->measures != NULL)
+		rb_join_measures_free(j->measures);
 	for (int i = 0; i < 2; i++)
 	{
 		rb_join_decode_end(j->in[i].decoder);
@@ -257,22 +259,28 @@ close_join_of_node(void *arg)
 
 /*
  * Finds, when the join node starts, the columns of its inputs that the nodes above, the other join
- * clauses or the filter need.
+ * clauses, the filter or the measures need, and prepares these clauses and measures.
  */
 static void
 find_columns_that_scan_needs(rb_geometry_join *j, CustomScan *plan)
 {
 	Bitmapset *wanted = NULL;
+	List *quals;
 	int i = -1;
 
 	pull_varattnos((Node *) plan->scan.plan.targetlist, INDEX_VAR, &wanted);
 	pull_varattnos(list_nth(plan->custom_exprs, RB_JOIN_QUAL), INDEX_VAR, &wanted);
 	pull_varattnos(list_nth(plan->custom_exprs, RB_JOIN_FILTER), INDEX_VAR, &wanted);
+	quals = rb_join_measures_begin(j, list_nth(plan->custom_exprs, RB_JOIN_QUAL), &wanted);
+	j->quals = ExecInitQual(quals, &j->css.ss.ps);
 	while ((i = bms_next_member(wanted, i)) >= 0)
 	{
 		const int column = i + FirstLowInvalidHeapAttributeNumber;
 		rb_join_input *in;
 
+		/* The node computes the columns behind those of its inputs. */
+		if (column > j->in[1].first + j->in[1].columns)
+			continue;
 		in = &j->in[column > j->in[1].first];
 		in->wanted = bms_add_member(in->wanted, column - 1 - in->first);
 	}
@@ -352,7 +360,6 @@ begin_join_node(CustomScanState *node, EState *estate, int flags)
 	find_columns_that_scan_needs(j, plan);
 	j->distance =
 		ExecInitExpr((Expr *) list_nth(plan->custom_exprs, RB_JOIN_DISTANCE), &node->ss.ps);
-	j->quals = ExecInitQual(list_nth(plan->custom_exprs, RB_JOIN_QUAL), &node->ss.ps);
 	j->filter = ExecInitQual(list_nth(plan->custom_exprs, RB_JOIN_FILTER), &node->ss.ps);
 	j->context = AllocSetContextCreate(estate->es_query_cxt, RB_JOIN_NAME, ALLOCSET_DEFAULT_SIZES);
 	j->phase = RB_JOIN_READ;
@@ -413,6 +420,8 @@ rescan_join_node(CustomScanState *node)
 		return;
 	}
 	end_pairs_of_two_sets(j);
+	if (j->measures != NULL)
+		rb_join_measures_clear(j->measures);
 	if (j->phase != RB_JOIN_READ)
 		j->phase = RB_JOIN_START;
 }
@@ -424,44 +433,6 @@ static inline bool
 is_outer_row_matched(const rb_geometry_join *j, uint64 row)
 {
 	return (j->matched[row / 64] >> row % 64 & 1) != 0;
-}
-
-/* Copies the columns of a row into the scan tuple. */
-static void
-load_input_row_into_slot(rb_geometry_join *j, rb_join_input *in, uint64 row)
-{
-	TupleTableSlot *scan = j->css.ss.ss_ScanTupleSlot;
-
-	if (in->kept == NULL || in->at == (int64) row)
-		return;
-	rb_join_rows_read(in->kept, row, scan->tts_values + in->first, scan->tts_isnull + in->first);
-	in->at = (int64) row;
-}
-
-/* Sets the columns of one input in the scan slot to null, as for a row without a partner. */
-static void
-clear_columns_of_input(rb_geometry_join *j, rb_join_input *in)
-{
-	memset(j->css.ss.ss_ScanTupleSlot->tts_isnull + in->first, true, (Size) in->columns);
-	in->at = -1;
-}
-
-/*
- * Prepares the slot for the next row, even if the node above has materialized the slot of the last
- * one.
- */
-static void
-reset_slot_for_joined_row(rb_geometry_join *j)
-{
-	TupleTableSlot *scan = j->css.ss.ss_ScanTupleSlot;
-
-	ResetExprContext(j->css.ss.ps.ps_ExprContext);
-	if (!TTS_SHOULDFREE(scan))
-		return;
-	ExecClearTuple(scan);
-	for (int i = 0; i < 2; i++)
-		clear_columns_of_input(j, &j->in[i]);
-	ExecStoreVirtualTuple(scan);
 }
 
 /* Projects the row in the scan slot and returns it, or returns NULL if the filter rejects it. */
@@ -496,6 +467,60 @@ does_pair_pass_other_clauses(rb_geometry_join *j, uint64 outer)
 	return j->type != JOIN_ANTI;
 }
 
+/* Loads a pair of rows into the scan slot. */
+static void
+load_pair_into_slot(rb_geometry_join *j, uint64 outer, uint64 inner)
+{
+	/* Evaluating the clauses may be slow, and a block has many pairs. */
+	CHECK_FOR_INTERRUPTS();
+	rb_join_reset_slot(j);
+	rb_join_load_row(j, &j->in[0], outer);
+	rb_join_load_row(j, &j->in[1], inner);
+}
+
+/* Collects pairs that pass the clauses without measures. */
+static void
+collect_pairs_to_measure(rb_geometry_join *j)
+{
+	uint64 outer, inner;
+
+	while (next_pair_of_input_rows(j, &outer, &inner))
+	{
+		if (j->quals != NULL)
+		{
+			load_pair_into_slot(j, outer, inner);
+			if (!does_pair_pass_other_clauses(j, outer))
+				continue;
+		}
+		if (!rb_join_measures_add(j->measures, outer, inner))
+			break;
+	}
+}
+
+/* Returns the next row of an inner join with measures, or NULL if no pairs are left. */
+static TupleTableSlot *
+next_measured_row(rb_geometry_join *j)
+{
+	TupleTableSlot *result = NULL;
+	uint64 outer, inner;
+
+	while (result == NULL)
+	{
+		if (!rb_join_measures_next(j->measures, &outer, &inner))
+		{
+			collect_pairs_to_measure(j);
+			if (!rb_join_measures_next(j->measures, &outer, &inner))
+				return NULL;
+		}
+		load_pair_into_slot(j, outer, inner);
+		if (rb_join_measures_store(j->measures))
+			result = project_joined_row(j);
+		else
+			InstrCountFiltered1(j, 1);
+	}
+	return result;
+}
+
 /* Returns the next joined row, or NULL if no pairs are left. */
 static TupleTableSlot *
 next_joined_row(rb_geometry_join *j)
@@ -503,15 +528,13 @@ next_joined_row(rb_geometry_join *j)
 	TupleTableSlot *result = NULL;
 	uint64 outer, inner;
 
+	if (j->measures != NULL)
+		return next_measured_row(j);
 	while (result == NULL && next_pair_of_input_rows(j, &outer, &inner))
 	{
 		if ((j->type == JOIN_SEMI || j->type == JOIN_ANTI) && is_outer_row_matched(j, outer))
 			continue;
-		/* Evaluating the clauses may be slow, and a block has many pairs. */
-		CHECK_FOR_INTERRUPTS();
-		reset_slot_for_joined_row(j);
-		load_input_row_into_slot(j, &j->in[0], outer);
-		load_input_row_into_slot(j, &j->in[1], inner);
+		load_pair_into_slot(j, outer, inner);
 		if (does_pair_pass_other_clauses(j, outer))
 			result = project_joined_row(j);
 	}
@@ -531,8 +554,8 @@ next_outer_row_without_pair(rb_geometry_join *j)
 		CHECK_FOR_INTERRUPTS();
 		if (is_outer_row_matched(j, row))
 			continue;
-		reset_slot_for_joined_row(j);
-		load_input_row_into_slot(j, &j->in[0], row);
+		rb_join_reset_slot(j);
+		rb_join_load_row(j, &j->in[0], row);
 		result = project_joined_row(j);
 	}
 	return result;
@@ -554,7 +577,7 @@ start_joins_of_inputs(rb_geometry_join *j)
 	j->rest = 0;
 	ExecClearTuple(scan);
 	for (int i = 0; i < 2; i++)
-		clear_columns_of_input(j, &j->in[i]);
+		rb_join_clear_columns(j, &j->in[i]);
 	ExecStoreVirtualTuple(scan);
 	j->css.ss.ps.ps_ExprContext->ecxt_scantuple = scan;
 }
@@ -610,7 +633,7 @@ exec_join_node(CustomScanState *node)
 		if (result != NULL)
 			return result;
 		j->phase = j->type == JOIN_LEFT || j->type == JOIN_ANTI ? RB_JOIN_REST : RB_JOIN_DONE;
-		clear_columns_of_input(j, &j->in[1]);
+		rb_join_clear_columns(j, &j->in[1]);
 	}
 	if (j->phase == RB_JOIN_REST)
 	{
@@ -709,6 +732,8 @@ explain_join_node(CustomScanState *node, List *ancestors, ExplainState *es)
 							   instrument != NULL ? instrument->nfiltered1 : 0, es);
 	explain_other_join_clauses(j, RB_JOIN_FILTER, "Filter", deparse,
 							   instrument != NULL ? instrument->nfiltered2 : 0, es);
+	if (j->measures != NULL)
+		rb_join_measures_explain(j->measures, deparse, es);
 	if (es->analyze && j->phase != RB_JOIN_READ)
 		explain_join_stages(j, es);
 }

@@ -6,7 +6,9 @@
  *
  *	replace_postgis.c	replaces ST_3DIntersects with redblue_intersects, if enabled
  *	join_path.c		planner: chooses the clause, computes the cost and builds the plan
+ *	measure_path.c	planner: finds the measures that the node computes for its pairs
  *	join_scan.c		the node: reads both inputs, joins their sets, returns pairs of rows or counts them
+ *	join_measures.c	measures the pairs in batches
  *	join_input.c	reads an input to its end
  *	join_decode.c	decodes the geometries of an input on a helper thread
  *	join_sides.c	converts the geometries of an input into sets
@@ -96,6 +98,32 @@ extern bool rb_find_join_function(Oid function, rb_join_function *asked);
  */
 extern bool rb_is_of_postgis(Oid function);
 
+/* ---- measure_path.c ---- */
+
+/* Measures of what two geometries share */
+typedef enum rb_measure
+{
+	RB_MEASURE_VOLUME,
+	RB_MEASURE_DEPTH,
+	RB_MEASURE_AREA
+} rb_measure;
+
+/* Maximum number of measures of a node: each one for both orders of the geometries */
+#define RB_MEASURES (2 * (RB_MEASURE_AREA + 1))
+
+/* Returns true if an SQL function measures what two geometries share, and sets *measure. */
+extern bool rb_find_measure(Oid function, rb_measure *measure);
+/*
+ * Returns the measures of two geometries that the query, or the clauses of their join, evaluate for
+ * every pair that passes the clauses before.
+ */
+extern List *rb_find_measures(PlannerInfo *root, Node *outer, Node *inner, List *clauses);
+/*
+ * Adds those measures of both geometries to the target of a path of the topmost join that
+ * aggregates or window functions need.
+ */
+extern void rb_add_measures_to_target(PlannerInfo *root, Path *path, Node *outer, Node *inner);
+
 /* Positions in the plan's custom_private */
 enum
 {
@@ -105,7 +133,9 @@ enum
 	 * input
 	 */
 	RB_JOIN_FACTS,
-	RB_JOIN_NAMES /* Tables of the outer and of the inner geometries, "" if there are several */
+	RB_JOIN_NAMES, /* Tables of the outer and of the inner geometries, "" if there are several */
+	/* For each measure, whether the inner geometry is the first argument */
+	RB_JOIN_MEASURES
 };
 
 /* Positions in the plan's custom_exprs */
@@ -241,7 +271,9 @@ extern double rb_join_decode_ms(const rb_decoding *decoding);
 /* Ends the thread and discards pending geometries. Must be called before the side is freed. */
 extern void rb_join_decode_end(rb_decoding *decoding);
 
-/* ---- join_scan.c ---- */
+/* ---- join_input.c, join_measures.c, join_scan.c ---- */
+
+typedef struct rb_join_measures rb_join_measures;
 
 typedef struct rb_join_input
 {
@@ -304,6 +336,7 @@ typedef struct rb_geometry_join
 	uint64 rest;
 	bool counting; /* True if only the number of pairs is needed */
 	rb_progress_entry *progress;
+	rb_join_measures *measures; /* NULL if none is needed */
 
 	/*
 	 * For EXPLAIN: statistics summed over all joins that have ended, and the number of these joins
@@ -321,6 +354,40 @@ extern void rb_join_read(rb_geometry_join *join);
  * pair would raise.
  */
 extern void rb_join_check_distance(rb_geometry_join *join);
+
+/*
+ * Prepares the scan slot for the next row, even if the node above has materialized the slot of the
+ * last one.
+ */
+extern void rb_join_reset_slot(rb_geometry_join *join);
+/* Copies the columns of a row of an input into the scan slot. */
+extern void rb_join_load_row(rb_geometry_join *join, rb_join_input *in, uint64 row);
+/* Sets the columns of one input in the scan slot to null, as for a row without a partner. */
+extern void rb_join_clear_columns(rb_geometry_join *join, rb_join_input *in);
+
+/* ---- join_measures.c: pairs wait until they are measured in batches ---- */
+
+/*
+ * Prepares the measures that the node's target list and its other clauses need. Returns the clauses
+ * that need none, and adds the columns of the scan tuple that the measures need to *wanted.
+ */
+extern List *rb_join_measures_begin(rb_geometry_join *join, List *clauses, Bitmapset **wanted);
+/* Adds a pair that has passed the clauses without measures. Returns false if no more fit. */
+extern bool rb_join_measures_add(rb_join_measures *measures, uint64 outer, uint64 inner);
+/* Returns the next of the pairs that were added, or false if there is none. */
+extern bool rb_join_measures_next(rb_join_measures *measures, uint64 *outer, uint64 *inner);
+/*
+ * Evaluates the clauses with measures for the pair in the scan slot, which rb_join_measures_next
+ * returned, and stores the measures in the slot. Returns false if the pair fails a clause.
+ */
+extern bool rb_join_measures_store(rb_join_measures *measures);
+/* Discards all pairs. */
+extern void rb_join_measures_clear(rb_join_measures *measures);
+/* Frees the pairs, and stops the work on them. Called before the memory account is closed. */
+extern void rb_join_measures_free(rb_join_measures *measures);
+/* Adds the measures and how they were computed to EXPLAIN. */
+extern void rb_join_measures_explain(const rb_join_measures *measures, List *deparse,
+									 ExplainState *es);
 
 /* ---- join_scan.c ---- */
 

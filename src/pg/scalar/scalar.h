@@ -28,6 +28,9 @@ extern Datum redblue_geometry_crosses(PG_FUNCTION_ARGS);
 extern Datum redblue_geometry_dwithin(PG_FUNCTION_ARGS);
 extern Datum redblue_geometry_inside(PG_FUNCTION_ARGS);
 extern Datum redblue_geometry_support(PG_FUNCTION_ARGS);
+extern Datum redblue_geometry_overlap_volume(PG_FUNCTION_ARGS);
+extern Datum redblue_geometry_overlap_depth(PG_FUNCTION_ARGS);
+extern Datum redblue_geometry_overlap_area(PG_FUNCTION_ARGS);
 
 /*
  * Raises the error that the first or the second geometry of a function is not a valid solid, with
