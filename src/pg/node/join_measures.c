@@ -24,10 +24,10 @@
 #include "utils/memutils.h"
 #include "utils/ruleutils.h"
 
-#define FIRST_BATCH 64     /* Number of pairs in the first batch */
-#define LARGEST_BATCH 8192 /* Maximum number of pairs in a batch */
-#define GROWTH 4           /* Factor by which the next batch is larger */
-#define FIRST_PAIRS 1024   /* Number of pairs for which room is made first */
+#define FIRST_BATCH 64      /* Number of pairs in the first batch */
+#define LARGEST_BATCH 65536 /* Maximum number of pairs in a batch */
+#define GROWTH 16           /* Factor by which the next batch is larger */
+#define FIRST_PAIRS 1024    /* Number of pairs for which room is made first */
 #define MOST_PAIRS ((Size) 1 << 20)
 /* The geometries of a batch take about 1/32 of the memory, since their sets take several times that */
 #define SHARE 32
@@ -308,6 +308,9 @@ pairs_within_memory(const rb_geometry_join *j)
 	const double most = (double) rb_memory_limit(j->memory) / SHARE;
 	double bytes = 1;
 
+	/* Each row occurs once in a batch, even if it has many pairs. */
+	if ((double) j->in[0].bytes + (double) j->in[1].bytes <= most)
+		return LARGEST_BATCH;
 	for (int i = 0; i < 2; i++)
 		bytes += (double) j->in[i].bytes / (double) Max(j->in[i].n, 1);
 	return (Size) Max(most / bytes, 1);
