@@ -35,7 +35,9 @@ SELECT (o).* FROM (SELECT redblue_polygon_overlaps('parcel', 'land') AS o OFFSET
 SELECT count(*) FROM (SELECT * FROM redblue_polygon_overlaps('parcel', 'land') LIMIT 2) s;
 SELECT p.id, sum(area) FROM parcel p LEFT JOIN redblue_polygon_overlaps('parcel', 'land') o ON o.red_id = p.id GROUP BY 1 ORDER BY 1;
 SET redblue.custom_scan = on;
+SET redblue.backend = auto;
 EXPLAIN (COSTS OFF) SELECT sum(area) FROM redblue_polygon_overlaps('parcel', 'land') WHERE area > 1;
+RESET redblue.backend;
 RESET redblue.custom_scan;
 -- Two geometries
 SELECT p.id, l.id, redblue_overlap_area(p.geom, l.geom) FROM parcel p, land l WHERE redblue_overlap_area(p.geom, l.geom) > 0 ORDER BY 1, 2;
