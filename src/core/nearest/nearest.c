@@ -638,8 +638,7 @@ find_first_parts_of_red_rows(nearest *a)
 	if (red->row_of == NULL)
 		return RB_OK;
 	RB_TRY(RB_ALLOCATE(a->ctx, a->start, (size_t) red->nrows + 1));
-	rb_row_starts(red, a->start);
-	return RB_OK;
+	return rb_row_starts(a->ctx, red, a->start);
 }
 
 /* Orders the red rows along the box tree's curve, so that searches in turn are near each other. */

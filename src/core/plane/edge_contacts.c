@@ -536,6 +536,8 @@ put_measured_groups(const group_measures *m, size_t end, const rb_row_sink *sink
 
 	for (size_t g = m->first; g < end; g++)
 	{
+		if (rb_stop_due(m->join->ctx, g, CHECK_INTERVAL))
+			return RB_STOPPED;
 		if (m->value[g - m->first] != 0)
 		{
 			rows[n] = rb_plane_join_rows(m->join, g);

@@ -469,7 +469,7 @@ rb_rings_open(rb_context *ctx, rb_thread *team, const rb_set *set, rb_rings *r)
 	RB_TRY(RB_ALLOCATE(ctx, r->row_box, 6 * rows));
 	RB_TRY(RB_ALLOCATE(ctx, r->row_ring, rows));
 	RB_TRY(RB_ALLOCATE(ctx, r->ring_of, (size_t) set->nparts + 1));
-	RB_TRY(rb_row_boxes(team, set, r->row_start, r->row_box));
+	RB_TRY(rb_row_boxes(ctx, team, set, r->row_start, r->row_box));
 	RB_TRY(find_rings(ctx, r, true, &nodes));
 	RB_TRY(RB_ALLOCATE(ctx, r->ring, (size_t) r->nrings + 1));
 	RB_TRY(RB_ALLOCATE(ctx, r->node, 4 * (size_t) nodes + 1));

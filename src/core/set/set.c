@@ -11,6 +11,8 @@
 #include "core/set/set.h"
 #include "core/base/hash.h"
 
+#define PARTS_PER_CHECK RB_SIZE(65536, 8) /* Parts between checks for cancellation */
+
 typedef struct rb_set_owner
 {
 	rb_set set; /* the set, whose arrays are blocks of `memory` */
@@ -181,22 +183,28 @@ rb_set_release(const rb_set **set)
 	RB_FREE(owner->memory, owner);
 }
 
-void
-rb_row_starts(const rb_set *set, uint32_t *start)
+rb_status
+rb_row_starts(const rb_context *ctx, const rb_set *set, uint32_t *start)
 {
 	uint32_t row = 0;
 
 	for (uint32_t part = 0; part < set->nparts; part++)
+	{
+		if (ctx != NULL && rb_stop_due(ctx, part, PARTS_PER_CHECK))
+			return RB_STOPPED;
 		while (row <= (set->row_of != NULL ? set->row_of[part] : part))
 			start[row++] = part;
+	}
 	while (row <= set->nrows)
 		start[row++] = set->nparts;
+	return RB_OK;
 }
 
 /* ---- boxes of rows ---- */
 
 typedef struct row_boxes
 {
+	const rb_context *ctx;
 	const rb_set *set;
 	const uint32_t *start;
 	double *box;
@@ -210,16 +218,28 @@ find_row_boxes_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 	(void) me;
 	for (uint64_t row = from; row < to; row++)
-		rb_parts_box(b->set->kind, b->set->coords, b->start[row], b->start[row + 1],
-					 b->box + 6 * row, b->box + 6 * row + 3);
+	{
+		double *low = b->box + 6 * row, *high = low + 3;
+
+		rb_box_empty(low, high);
+		for (uint32_t part = b->start[row]; part < b->start[row + 1]; part++)
+		{
+			double lo[3], hi[3];
+
+			if (rb_stop_due(b->ctx, part, PARTS_PER_CHECK))
+				return;
+			rb_kind_box(b->set->kind, b->set->coords, part, lo, hi);
+			rb_box_add(low, high, lo, hi);
+		}
+	}
 }
 
 rb_status
-rb_row_boxes(rb_thread *me, const rb_set *set, uint32_t *start, double *box)
+rb_row_boxes(const rb_context *ctx, rb_thread *me, const rb_set *set, uint32_t *start, double *box)
 {
-	row_boxes b = {set, start, box};
+	row_boxes b = {ctx, set, start, box};
 
-	rb_row_starts(set, start);
+	RB_TRY(rb_row_starts(ctx, set, start));
 	return rb_loop(me, set->nrows, RB_SIZE(64, 2), find_row_boxes_piece, &b);
 }
 

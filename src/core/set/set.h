@@ -49,8 +49,11 @@ extern bool rb_set_knows(const rb_set *set, uint32_t fact);
 /* Makes the parts of a builder from `from` to the last one a single face. */
 extern rb_status rb_builder_one_face(rb_builder *b, uint32_t from, rb_error *error);
 
-/* Stores where the parts of each row start, and the end of the last row: nrows + 1 numbers. */
-extern void rb_row_starts(const rb_set *set, uint32_t *start);
+/*
+ * Stores where the parts of each row start, and the end of the last row: nrows + 1 numbers. Polls for
+ * a stop unless ctx is NULL.
+ */
+extern rb_status rb_row_starts(const rb_context *ctx, const rb_set *set, uint32_t *start);
 
 /* Computes the bounding box of the parts from `from` to `to` - 1. */
 static inline void
@@ -71,7 +74,8 @@ rb_parts_box(rb_kind kind, const double *coords, uint32_t from, uint32_t to, dou
  * Stores where the parts of each row start (rb_row_starts), and the bounding box of each row: six
  * numbers, low and high.
  */
-extern rb_status rb_row_boxes(rb_thread *me, const rb_set *set, uint32_t *start, double *box);
+extern rb_status rb_row_boxes(const rb_context *ctx, rb_thread *me, const rb_set *set,
+							  uint32_t *start, double *box);
 
 /* Returns the current number of holders of a set with an owner. */
 extern uint32_t rb_set_holders(const rb_set *set);

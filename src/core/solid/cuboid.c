@@ -208,6 +208,8 @@ prepare_triangles(cuboids *w, rb_thread *team)
 	{
 		double *box = w->solid_box + 6 * (size_t) rb_row_of(w->solids, w->used[i]);
 
+		if (rb_stop_due(ctx, i, FILL_GRAIN))
+			return RB_STOPPED;
 		rb_box_add(box, box + 3, w->box + 6 * (size_t) i, w->box + 6 * (size_t) i + 3);
 	}
 	return RB_OK;

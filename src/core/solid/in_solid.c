@@ -50,7 +50,7 @@ find_boxes_of_solids(rays_build *m)
 
 	RB_TRY(RB_ALLOCATE(m->ctx, start, (size_t) m->solids->nrows + 1));
 	RB_TRY(rb_team_open(m->ctx, rb_threads_for(m->ctx, m->solids->nrows, GRAIN), &me));
-	status = rb_row_boxes(me, m->solids, start, m->box);
+	status = rb_row_boxes(m->ctx, me, m->solids, start, m->box);
 	rb_team_close(&me);
 	return status;
 }
@@ -360,7 +360,7 @@ sort_hits_by_line(lines_join *a)
 	RB_TRY(RB_ALLOCATE(a->ctx, a->first, (size_t) nlines + 1));
 	RB_TRY(RB_ALLOCATE(a->ctx, a->sorted, a->nhits + 1));
 	memset(a->from, 0, ((size_t) nlines + 2) * sizeof *a->from);
-	rb_row_starts(a->lines, a->first);
+	RB_TRY(rb_row_starts(a->ctx, a->lines, a->first));
 	/*
 	 * The counts are stored two slots ahead, so that after summation the slot ahead of each line
 	 * serves as its write position.

@@ -655,7 +655,7 @@ rb_compose_measures(rb_context *ctx, const rb_backend *backend, const rb_job *jo
 
 	RB_TRY(rb_solids_check(ctx, backend, job->red, job->skip_bad, RB_SOLID_OF_SOLIDS, &bad));
 	RB_TRY(RB_ALLOCATE(ctx, start, (size_t) job->red->nrows + 1));
-	rb_row_starts(job->red, start);
+	RB_TRY(rb_row_starts(ctx, job->red, start));
 	w.bad = bad;
 	w.start = start;
 	w.fans = &fans;

@@ -425,6 +425,8 @@ add_inner_corners(overlap_pair *o, int side)
 		const double *t = triangle_of_side(s, i);
 		const int c = rb_points_inward(s->fans, i) ? 1 : 2;
 
+		if (rb_stop_due(o->w->ctx, n, CHECK_INTERVAL))
+			return RB_STOPPED;
 		if (room->corners[side][i - o->first[side]] >> c & CORNER_INSIDE)
 			RB_TRY(rb_vec_append(
 				o->w->ctx, &room->terms.terms,
@@ -637,7 +639,7 @@ open_overlap_side(rb_context *ctx, rb_thread *team, const rb_fans *fans, overlap
 	s->fans = fans;
 	RB_TRY(RB_ALLOCATE(ctx, s->start, rows));
 	RB_TRY(RB_ALLOCATE(ctx, s->box, 6 * rows));
-	RB_TRY(rb_row_boxes(team, s->set, s->start, s->box));
+	RB_TRY(rb_row_boxes(ctx, team, s->set, s->start, s->box));
 	RB_TRY(rb_boxes_room(ctx, &s->tree, s->set->nparts));
 	RB_TRY(rb_loop(team, s->set->nparts, TRIANGLE_GRAIN, make_triangle_boxes_piece, s));
 	return rb_boxes_order_rows(ctx, &s->tree, s->start, s->set->nrows);
@@ -696,6 +698,8 @@ find_inner_of_overlaps(rb_relations *r)
 	{
 		const rb_pair p = r->notes.at[r->group[g]];
 
+		if (rb_stop_due(r->ctx, g, CHECK_INTERVAL))
+			return RB_STOPPED;
 		if (!(r->found[g] & RB_IN_BOTH))
 			continue;
 		rows[0][rb_row_of(r->fans[0].set, rb_pair_red(p))] = 1;

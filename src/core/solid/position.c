@@ -61,7 +61,7 @@ make_boxes_for_positions(rb_context *ctx, rb_thread *me, const rb_set *set, boxe
 	b->set = set;
 	RB_TRY(RB_ALLOCATE(ctx, b->start, (size_t) set->nrows + 1));
 	RB_TRY(rb_array(ctx, (void **) &b->box, (size_t) set->nrows + 1, 6 * sizeof *b->box));
-	return rb_row_boxes(me, set, b->start, b->box);
+	return rb_row_boxes(ctx, me, set, b->start, b->box);
 }
 
 /* Frees the boxes and first parts of the rows of one side, but not their set. */
@@ -804,7 +804,7 @@ find_positions_of_closed_rows(positions *p)
 
 	RB_TRY(RB_ALLOCATE(p->ctx, marks, words));
 	RB_TRY(RB_ALLOCATE(p->ctx, of.start, (size_t) set->nrows + 1));
-	rb_row_starts(set, of.start);
+	RB_TRY(rb_row_starts(p->ctx, set, of.start));
 	memset(marks, 0, words * sizeof *marks);
 	for (uint32_t i = 0; i < set->nrows; i++)
 		if (!rb_is_marked(p->open, i) && !rb_is_marked(p->bad, i))

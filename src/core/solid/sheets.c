@@ -102,7 +102,8 @@ rb_notes_sort(rb_notes *notes, const uint32_t *red_of, const uint32_t *blue_of)
 
 /* ---- fans ---- */
 
-#define GRAIN RB_SIZE(16, 1) /* Number of rows a thread takes at a time */
+#define GRAIN RB_SIZE(16, 1)      /* Number of rows a thread takes at a time */
+#define TRIANGLES_PER_CHECK 65536 /* Triangles between checks for cancellation */
 
 /* Returns the corner that follows the start of a side by `more` corners in its triangle. */
 static const double *
@@ -280,8 +281,8 @@ lowest_z_of_triangle(const double *t)
  * above it. It is vertical only if all triangles of the sheet are. Rays that run along vertical
  * triangles are the most expensive ones.
  */
-static void
-find_top_triangles(const rb_fans *fans, uint32_t *top)
+static rb_status
+find_top_triangles(const rb_context *ctx, const rb_fans *fans, uint32_t *top)
 {
 	const double *t = fans->set->coords;
 
@@ -289,12 +290,15 @@ find_top_triangles(const rb_fans *fans, uint32_t *top)
 	{
 		const uint32_t sheet = fans->sheet[i];
 
+		if (rb_stop_due(ctx, i, TRIANGLES_PER_CHECK))
+			return RB_STOPPED;
 		if (sheet == i)
 			top[i] = i;
 		else if (sheet != RB_NO_SHEET && lowest_z_of_triangle(t + 9 * (size_t) i) >
 											 lowest_z_of_triangle(t + 9 * (size_t) top[sheet]))
 			top[sheet] = i;
 	}
+	return RB_OK;
 }
 
 /* Lists the sheets in row order. */
@@ -303,7 +307,7 @@ list_sheets(search *s, uint32_t *top)
 {
 	rb_fans *fans = s->fans;
 
-	find_top_triangles(fans, top);
+	RB_TRY(find_top_triangles(s->ctx, fans, top));
 	for (uint32_t i = 0; i < fans->set->nparts; i++)
 		fans->nsheets += fans->sheet[i] == i;
 	RB_TRY(RB_ALLOCATE(s->ctx, fans->sheets, fans->nsheets + 1));
@@ -313,11 +317,15 @@ list_sheets(search *s, uint32_t *top)
 	{
 		fans->start[row] = fans->nsheets;
 		for (uint32_t i = s->first[row]; i < s->first[row + 1]; i++)
+		{
+			if (rb_stop_due(s->ctx, i, TRIANGLES_PER_CHECK))
+				return RB_STOPPED;
 			if (fans->sheet[i] == i)
 			{
 				fans->sheets[fans->nsheets] = i;
 				fans->tops[fans->nsheets++] = top[i];
 			}
+		}
 	}
 	fans->start[fans->set->nrows] = fans->nsheets;
 	memset(fans->inner, 0, fans->set->nparts);
@@ -369,7 +377,7 @@ rb_fans_find(rb_context *ctx, const rb_set *set, const uint32_t *bad, rb_fans *f
 	memset(fans->turned, 0, n);
 	/* Serves as the visited flag until its final value is computed */
 	memset(fans->inner, 0, n);
-	rb_row_starts(set, s.first);
+	RB_TRY(rb_row_starts(ctx, set, s.first));
 	RB_TRY(find_sheets_of_solids(&s));
 	RB_TRY(RB_ALLOCATE(ctx, top, n));
 	return list_sheets(&s, top);

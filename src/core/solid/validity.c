@@ -313,7 +313,7 @@ report_corner_on_edge(check *c, uint32_t p, uint32_t pq, uint32_t pr, uint32_t f
  * Checks whether a vertex on an edge explains why the edge `open`, or another faulty edge that
  * shares an endpoint with it, is unmatched.
  */
-static void
+static rb_status
 explain_open_edge(check *c, uint32_t open)
 {
 	const edge *e = &c->edges.at[open];
@@ -332,17 +332,21 @@ explain_open_edge(check *c, uint32_t open)
 			p = e->to;
 		else
 			continue;
+		/* A search for a corner on an edge visits all faces. */
+		if (rb_should_stop(c->ctx))
+			return RB_STOPPED;
 		if (find_corner_on_edge(c, open, i, p, &first, &axis))
 		{
 			report_corner_on_edge(c, p, i, open, first, axis);
-			return;
+			return RB_OK;
 		}
 		if (find_corner_on_edge(c, i, open, p, &first, &axis))
 		{
 			report_corner_on_edge(c, p, open, i, first, axis);
-			return;
+			return RB_OK;
 		}
 	}
+	return RB_OK;
 }
 
 /* ---- winding numbers ---- */
@@ -724,7 +728,7 @@ check_surface_of_solid(check *c)
 		{
 			report_edge_fault(c, RB_SOLID_OPEN, open);
 			if (c->face_of != NULL)
-				explain_open_edge(c, open);
+				RB_TRY(explain_open_edge(c, open));
 			return RB_OK;
 		}
 		all = true;

@@ -472,7 +472,7 @@ check_all_solid_rows(rb_context *ctx, const rb_backend *backend, const rb_set *s
 	RB_TRY(RB_ALLOCATE(ctx, a.stars, words));
 	memset(*bad, 0, words * sizeof(uint32_t));
 	memset(a.stars, 0, words * sizeof(uint32_t));
-	rb_row_starts(solids, start);
+	RB_TRY(rb_row_starts(ctx, solids, start));
 	a.start = start;
 	a.bad = *bad;
 	if (!rb_set_knows(solids, RB_KNOWN_SOLIDS))
@@ -714,7 +714,7 @@ rb_compose_solids(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 
 	RB_TRY(RB_ALLOCATE(ctx, a.start, rows + 1));
 	RB_TRY(RB_ALLOCATE(ctx, a.of, rows + 1));
-	rb_row_starts(job->red, a.start);
+	RB_TRY(rb_row_starts(ctx, job->red, a.start));
 	pthread_mutex_init(&a.lock, NULL);
 	status = count_crossings_of_rows(&a, backend);
 	pthread_mutex_destroy(&a.lock);

@@ -388,7 +388,7 @@ find_solids_to_mesh(rb_meshing_run *run)
 	t->start = rb_meshing_array(run, most + 1, sizeof *t->start);
 	t->part = rb_meshing_array(run, (size_t) set->nrows + 1, sizeof *t->part);
 	t->failed = RB_NONE;
-	rb_row_starts(set, t->part);
+	(void) rb_row_starts(NULL, set, t->part);
 	for (size_t i = 0; i < most; i++)
 		t->nsolids += i == 0 || all[i - 1].solid != all[i].solid;
 	run->parts = rb_meshing_array(run, t->nsolids, sizeof *run->parts);

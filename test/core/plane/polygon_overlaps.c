@@ -735,6 +735,75 @@ order_of_pairs(void)
 
 /* ---- stops and memory ---- */
 
+#define STRIPS 100 /* Strips of each side, each of which overlaps all of the other side */
+
+/* Builds strips along an axis. */
+static const rb_set *
+build_strips(int axis)
+{
+	const rb_set *set = NULL;
+	rb_builder b;
+	rb_error error;
+
+	rb_builder_init(&b, memory, RB_EDGE2);
+	for (int i = 0; i < STRIPS; i++)
+	{
+		polygon p = {.nrings = 0};
+
+		if (axis == 0)
+			add_rectangle(&p, true, 0, i, STRIPS, i + 1);
+		else
+			add_rectangle(&p, true, i, 0, i + 1, STRIPS);
+		build_polygon(&b, &p, i);
+	}
+	CHECK(rb_builder_finish(&b, &set, &error) == RB_OK, "no set");
+	rb_builder_free(&b);
+	return set;
+}
+
+/* Counts rows, and requests a stop. */
+static rb_status
+put_and_stop(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
+{
+	(void) rows;
+	(void) payload;
+	*(size_t *) user += n;
+	rb_context_stop(&ctx);
+	return RB_OK;
+}
+
+/* After a stop, few rows follow, and few contacts of a pair of rows are listed. */
+static void
+stop_between_rows(void)
+{
+	const rb_set *sets[2] = {build_strips(0), build_strips(1)};
+	const rb_job job = {.red = sets[0], .blue = sets[1], .predicate = RB_AREA};
+	size_t rows = 0, groups[2] = {0, 5000};
+	const rb_row_sink sink = {put_and_stop, &rows};
+	rb_rings rings = {.set = sets[1]};
+	rb_plane_join w = {.ctx = &ctx, .side = {&rings, &rings}, .group = groups, .ngroups = 1};
+	rb_contact_room room = {.rings = {.n = 0}};
+
+	CHECK(rb_compose_areas(&ctx, &rb_backend_cpu, &job, &sink) == RB_STOPPED, "not stopped");
+	CHECK(rows > 0 && rows < 2000, "%zu rows after a stop", rows);
+	rb_notes_open(&w.notes, &ctx);
+	for (size_t i = 0; i < groups[1]; i++)
+	{
+		/* The last part of a row is an edge. */
+		const rb_pair p = {sets[1]->nparts - 1, sets[1]->nparts - 1};
+
+		CHECK(rb_notes_add(&w.notes, &p, 1) == RB_OK, "%s", ctx.error.text);
+	}
+	CHECK(rb_contacts_order(&w, &room, 0) == RB_STOPPED, "not stopped");
+	CHECK(room.contacts.n < 2000, "%zu contacts after a stop", room.contacts.n);
+	rb_vec_free(memory, &room.contacts);
+	rb_vec_free(memory, &room.turned);
+	rb_notes_close(&w.notes);
+	rb_context_init(&ctx, memory);
+	rb_set_release(&sets[0]);
+	rb_set_release(&sets[1]);
+}
+
 static void
 little_memory_and_stop(void)
 {
@@ -795,6 +864,7 @@ main(void)
 	CHECK_RUN(far_exponents);
 	CHECK_RUN(ties);
 	CHECK_RUN(order_of_pairs);
+	CHECK_RUN(stop_between_rows);
 	CHECK_RUN(little_memory_and_stop);
 	CHECK(rb_memory_used(memory) == 0, "left behind");
 	rb_memory_destroy(memory);

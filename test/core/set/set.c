@@ -5,6 +5,7 @@
  */
 #include "fixtures.h"
 #include "core/join/join.h"
+#include "core/set/set.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -208,6 +209,28 @@ kinds_that_join(void)
 			}
 }
 
+/* Finding the first parts of rows, or their boxes, ends soon after a stop. */
+static void
+stop_in_parts(void)
+{
+	enum
+	{
+		PARTS = 200000
+	};
+	const rb_set *set = make_rows(RB_SEGMENT2, PARTS, 0, 1);
+	uint32_t *start = calloc(PARTS + 1, sizeof *start);
+	rb_context ctx;
+
+	rb_context_init(&ctx, memory);
+	CHECK(rb_row_starts(&ctx, set, start) == RB_OK && start[PARTS] == PARTS, "not finished");
+	memset(start, 0, (PARTS + 1) * sizeof *start);
+	rb_context_stop(&ctx);
+	CHECK(rb_row_starts(&ctx, set, start) == RB_STOPPED && start[PARTS / 2] == 0, "not stopped");
+	CHECK(rb_row_starts(NULL, set, start) == RB_OK && start[PARTS] == PARTS, "stopped");
+	free(start);
+	rb_set_release(&set);
+}
+
 int
 main(void)
 {
@@ -219,6 +242,7 @@ main(void)
 	CHECK_RUN(held_by_many);
 	CHECK_RUN(held_by_a_stream);
 	CHECK_RUN(kinds_that_join);
+	CHECK_RUN(stop_in_parts);
 	rb_memory_destroy(memory);
 	rb_memory_trim(0);
 	return check_done();
