@@ -9,7 +9,10 @@
  * comparison with the middle of two doubles.
  */
 #include "core/solid/depth.h"
+#include "core/base/bucket.h"
 #include "core/base/union_find.h"
+#include "core/intersection/intersection.h"
+#include "core/primitive/box.h"
 
 #include <math.h>
 
@@ -35,45 +38,109 @@ is_facet_beside(rb_depth_run *d, const rb_depth_polygon *f, const rb_depth_polyg
 	return false;
 }
 
-/* Unites the cells that share an area of a plane. `facet` lists the n facets in that plane. */
-static rb_status
-unite_cells(rb_depth_run *d, const uint32_t *facet, size_t n, uint32_t *part)
+/* The facets of all cells, those in each plane together, with a box tree of them */
+typedef struct facet_search
 {
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < i; k++)
-		{
-			const rb_depth_polygon *f = &d->facets.at.at[facet[i]], *g = &d->facets.at.at[facet[k]];
-			const uint32_t a = d->cell_of.at[facet[i]], b = d->cell_of.at[facet[k]];
+	rb_depth_run *d;
+	rb_buckets planes;
+	rb_boxes tree;
+	uint32_t *part;
+	uint32_t facet; /* Facet whose neighbors are searched */
+} facet_search;
 
-			if (rb_stop_due(d->ctx, d->steps++, RB_DEPTH_CHECKS))
-				return RB_STOPPED;
-			if (f->side != g->side && rb_find_root(part, a) != rb_find_root(part, b) &&
-				!is_facet_beside(d, f, g) && !is_facet_beside(d, g, f))
-				(void) rb_unite(part, a, b);
+/* Returns the plane of facet i. */
+static uint32_t
+plane_of_facet(const void *arg, uint32_t i)
+{
+	return ((const rb_depth_run *) arg)->facets.at.at[i].plane;
+}
+
+/* Bounds the coordinates of a facet, relative to the origin. */
+static void
+bound_facet(const rb_depth_run *d, const rb_depth_polygon *f, double *box)
+{
+	rb_box_empty(box, box + 3);
+	for (size_t k = 0; k < f->n; k++)
+	{
+		const rb_depth_point *p = &d->points.at[d->facets.corners.at[f->first + k].point];
+
+		for (int a = 0; a < 3; a++)
+		{
+			const double at = p->at[a].x.high, error = 1.01 * p->at[a].error + 0x1p-50 * fabs(at);
+			const bool known = fabs(at) + error <= DBL_MAX;
+
+			box[a] = rb_min(box[a], known ? at - error : -DBL_MAX);
+			box[3 + a] = rb_max(box[3 + a], known ? at + error : DBL_MAX);
 		}
+	}
+}
+
+/* Makes the box tree of all facets. */
+static rb_status
+make_tree_of_facets(facet_search *s)
+{
+	const rb_depth_run *d = s->d;
+	const uint32_t n = (uint32_t) d->facets.at.n, planes = (uint32_t) d->planes.n;
+
+	RB_TRY(rb_buckets_build(d->ctx, &s->planes, n, planes, plane_of_facet, d));
+	RB_TRY(rb_boxes_room(d->ctx, &s->tree, n));
+	for (uint32_t i = 0; i < n; i++)
+	{
+		if (rb_stop_due(d->ctx, i, RB_DEPTH_CHECKS))
+			return RB_STOPPED;
+		bound_facet(d, &d->facets.at.at[s->planes.member[i]], s->tree.box + 6 * (size_t) i);
+	}
+	return rb_boxes_order_rows(d->ctx, &s->tree, s->planes.start, planes);
+}
+
+/* Receives a facet in the same plane, and unites two cells that share an area of it. */
+static rb_status
+receive_near_facet(void *user, uint32_t item)
+{
+	facet_search *s = user;
+	rb_depth_run *d = s->d;
+	const uint32_t near = s->planes.member[item];
+	const rb_depth_polygon *f = &d->facets.at.at[s->facet], *g = &d->facets.at.at[near];
+	const uint32_t a = d->cell_of.at[s->facet], b = d->cell_of.at[near];
+
+	if (rb_stop_due(d->ctx, d->steps++, RB_DEPTH_CHECKS))
+		return RB_STOPPED;
+	if (f->side != g->side && rb_find_root(s->part, a) != rb_find_root(s->part, b) &&
+		!is_facet_beside(d, f, g) && !is_facet_beside(d, g, f))
+		(void) rb_unite(s->part, a, b);
 	return RB_OK;
 }
 
-/* Finds the connected parts of the cells. */
+/* Unites the cells that share an area of a plane. */
+static rb_status
+unite_cells(facet_search *s)
+{
+	RB_TRY(make_tree_of_facets(s));
+	for (uint32_t i = 0; i < s->d->facets.at.n; i++)
+	{
+		const uint32_t plane = plane_of_facet(s->d, s->planes.member[i]);
+
+		/* Each pair has a facet on the negative side. */
+		s->facet = s->planes.member[i];
+		if (s->d->facets.at.at[s->facet].side < 0)
+			RB_TRY(rb_boxes_find_in_row(&s->tree, s->planes.start[plane],
+										s->planes.start[plane + 1], s->tree.box + 6 * (size_t) i,
+										receive_near_facet, s));
+	}
+	return RB_OK;
+}
+
+/* Finds the connected parts of the cells. part[cell] becomes the number of one of their cells. */
 static rb_status
 find_depth_parts(rb_depth_run *d, uint32_t *part)
 {
-	const size_t planes = d->planes.n, n = d->facets.at.n;
-	uint32_t *start = NULL, *facet = NULL;
-	RB_FREE_AT_END(d->ctx->memory, &start, &facet);
+	facet_search s = {.d = d, .part = part};
+	RB_FREE_AT_END(d->ctx->memory, &s.planes.start, &s.planes.member, &s.tree.box, &s.tree.order);
 
-	RB_TRY(RB_ALLOCATE(d->ctx, start, planes + 2));
-	RB_TRY(RB_ALLOCATE(d->ctx, facet, n + 1));
-	memset(start, 0, (planes + 2) * sizeof *start);
-	for (size_t i = 0; i < n; i++)
-		start[d->facets.at.at[i].plane + 2]++;
-	for (size_t i = 2; i < planes + 2; i++)
-		start[i] += start[i - 1];
-	for (size_t i = 0; i < n; i++)
-		facet[start[d->facets.at.at[i].plane + 1]++] = (uint32_t) i;
 	rb_union_find_init(part, d->ncells);
-	for (size_t i = 0; i < planes; i++)
-		RB_TRY(unite_cells(d, facet + start[i], start[i + 1] - start[i], part));
+	RB_TRY(unite_cells(&s));
+	for (uint32_t i = 0; i < d->ncells; i++)
+		part[i] = rb_find_root(part, i);
 	return RB_OK;
 }
 
@@ -430,7 +497,8 @@ find_depth_of_part(rb_depth_run *d, depth_part *part, double *depth)
 
 	for (size_t i = 0; i < part->widths.n; i++)
 	{
-		if (rb_stop_due(d->ctx, i, 64))
+		/* A width visits all points of the part. */
+		if (rb_should_stop(d->ctx))
 			return RB_STOPPED;
 		bound_width(d, part, least, &part->widths.at[i]);
 		least = rb_min(least, part->widths.at[i].high);
@@ -461,36 +529,83 @@ find_depth_of_part(rb_depth_run *d, depth_part *part, double *depth)
 	}
 }
 
-/* Collects the points of a part, and the planes of its faces. */
-static rb_status
-collect_depth_part(rb_depth_run *d, uint32_t *part, uint32_t root, uint8_t *seen, depth_part *p)
+/* The parts that facets or faces belong to */
+typedef struct parts_of_cells
 {
+	const uint32_t *part;
+	const uint32_t *cell;
+} parts_of_cells;
+
+/* Returns the part of facet or face i. */
+static uint32_t
+part_of_item(const void *arg, uint32_t i)
+{
+	const parts_of_cells *p = arg;
+
+	return p->part[p->cell[i]];
+}
+
+/* Facets and faces by part */
+typedef struct part_lists
+{
+	rb_buckets facets;
+	rb_buckets faces;
+	uint32_t *seen; /* For each point, then for each plane: the part after the one that has it */
+} part_lists;
+
+/* Lists the facets and the faces of each part. */
+static rb_status
+list_parts(rb_depth_run *d, const uint32_t *part, part_lists *l)
+{
+	const parts_of_cells facets = {part, d->cell_of.at}, faces = {part, d->face_cell.at};
+	const size_t n = d->points.n + d->planes.n + 1;
+
+	RB_TRY(rb_buckets_build(d->ctx, &l->facets, (uint32_t) d->facets.at.n, d->ncells, part_of_item,
+							&facets));
+	RB_TRY(rb_buckets_build(d->ctx, &l->faces, (uint32_t) d->face_cell.n, d->ncells, part_of_item,
+							&faces));
+	RB_TRY(RB_ALLOCATE(d->ctx, l->seen, n));
+	memset(l->seen, 0, n * sizeof *l->seen);
+	return RB_OK;
+}
+
+/* Collects the points of a part, and the planes of its faces, one of those perpendicular to an axis. */
+static rb_status
+collect_depth_part(rb_depth_run *d, const part_lists *l, uint32_t part, depth_part *p)
+{
+	bool axes[3] = {false, false, false};
+
 	rb_vec_clear(&p->points);
 	rb_vec_clear(&p->widths);
-	memset(seen, 0, d->points.n + d->planes.n);
-	for (size_t i = 0; i < d->facets.at.n; i++)
+	for (uint32_t i = l->facets.start[part]; i < l->facets.start[part + 1]; i++)
 	{
-		const rb_depth_polygon *f = &d->facets.at.at[i];
+		const rb_depth_polygon *f = &d->facets.at.at[l->facets.member[i]];
 
-		if (rb_stop_due(d->ctx, i, RB_DEPTH_CHECKS))
+		if (rb_stop_due(d->ctx, d->steps++, RB_DEPTH_CHECKS))
 			return RB_STOPPED;
-		for (size_t k = 0; k < f->n && rb_find_root(part, d->cell_of.at[i]) == root; k++)
+		for (size_t k = 0; k < f->n; k++)
 		{
 			const uint32_t point = d->facets.corners.at[f->first + k].point;
 
-			if (seen[point] == 0)
+			if (l->seen[point] != part + 1)
 				RB_TRY(rb_vec_append(d->ctx, &p->points, point));
-			seen[point] = 1;
+			l->seen[point] = part + 1;
 		}
 	}
-	for (size_t i = 0; i < d->face_cell.n; i++)
+	for (uint32_t i = l->faces.start[part]; i < l->faces.start[part + 1]; i++)
 	{
-		const uint32_t plane = d->face_plane.at[i];
+		const uint32_t plane = d->face_plane.at[l->faces.member[i]];
+		const int axis = d->planes.at[plane].axis;
 
-		if (rb_find_root(part, d->face_cell.at[i]) != root || seen[d->points.n + plane] != 0)
+		if (rb_stop_due(d->ctx, d->steps++, RB_DEPTH_CHECKS))
+			return RB_STOPPED;
+		/* The widths across parallel planes are equal. */
+		if (l->seen[d->points.n + plane] == part + 1 || (axis >= 0 && axes[axis]))
 			continue;
-		seen[d->points.n + plane] = 1;
 		RB_TRY(rb_vec_append(d->ctx, &p->widths, ((depth_width){plane, 0, 0})));
+		l->seen[d->points.n + plane] = part + 1;
+		if (axis >= 0)
+			axes[axis] = true;
 	}
 	return RB_OK;
 }
@@ -499,21 +614,22 @@ rb_status
 rb_depth_largest(rb_depth_run *d, double *depth)
 {
 	depth_part p = {.points = {.n = 0}};
+	part_lists l = {.seen = NULL};
 	rb_status status = RB_OK;
 	uint32_t *part = NULL;
-	uint8_t *seen = NULL;
-	RB_FREE_AT_END(d->ctx->memory, &part, &seen);
+	RB_FREE_AT_END(d->ctx->memory, &part, &l.facets.start, &l.facets.member, &l.faces.start,
+				   &l.faces.member, &l.seen);
 
 	RB_TRY(RB_ALLOCATE(d->ctx, part, (size_t) d->ncells + 1));
-	RB_TRY(RB_ALLOCATE(d->ctx, seen, d->points.n + d->planes.n + 1));
 	RB_TRY(find_depth_parts(d, part));
+	RB_TRY(list_parts(d, part, &l));
 	for (uint32_t i = 0; i < d->ncells && status == RB_OK; i++)
 	{
 		double of = 0;
 
-		if (rb_find_root(part, i) != i)
+		if (part[i] != i)
 			continue;
-		status = collect_depth_part(d, part, i, seen, &p);
+		status = collect_depth_part(d, &l, i, &p);
 		if (status == RB_OK && p.widths.n > 0)
 			status = find_depth_of_part(d, &p, &of);
 		*depth = rb_max(*depth, of);
