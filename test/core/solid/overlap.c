@@ -241,14 +241,14 @@ tetrahedra(void)
 	static const double froms[][3] = {{0, 0, 0}, {391777.123, 5820111.456, 34.5}, {-1, -1, -1}};
 	static side red, blue;
 	static table t, swapped;
-	const long rounds = check_rounds(300);
+	const long rounds = 6 + check_rounds(42);
 	long meet = 0, touch = 0, apart = 0;
 
 	pthread_mutex_init(&t.lock, NULL);
 	pthread_mutex_init(&swapped.lock, NULL);
 	for (long round = 0; round < rounds; round++)
 	{
-		const int size = check_below(6), most = 2 + check_below(2);
+		const int size = (int) (round % 6), most = 2 + check_below(2);
 		const double *from = froms[size == 1 || size == 2 ? size : 0];
 		const double s = size == 1 ? 0.1 : size == 3 ? 0x1p-498 * 1.1 : size == 4 ? 0x1p300 / 3 : 1;
 		const double scale[3] = {s, s, size == 5 ? s * 0x1p-40 : s};
@@ -709,7 +709,7 @@ depth_of_large_coordinates(void)
 	static const double sizes[] = {1e300, 0x1.fffffffffffffp1022, 0x1.fffffffffffffp1023, 0x1p1022};
 	static side red, blue;
 	static table t;
-	const long rounds = check_rounds(40);
+	const long rounds = 4 + check_rounds(16);
 	long meet = 0;
 
 	pthread_mutex_init(&t.lock, NULL);
@@ -856,7 +856,7 @@ self_and_least(void)
 	static const double from[3] = {0, 0, 0}, scale[3] = {1, 0.1, 1};
 	static side solids;
 	static table all, own, large;
-	const long rounds = check_rounds(200);
+	const long rounds = check_rounds(100);
 	long meet = 0, equal = 0, left_out = 0;
 
 	pthread_mutex_init(&all.lock, NULL);
