@@ -22,6 +22,7 @@ extern rb_status rb_file_reserve(rb_context *ctx, rb_buffer *b, uint64_t more);
 extern void rb_file_text(rb_buffer *b, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Write a number with its lowest byte first, and return the byte behind it. */
 static inline uint8_t *
 rb_file_le32(uint8_t *at, uint32_t x)
 {

@@ -84,6 +84,7 @@ rb_face_normal(const double *a, const double *b, const double *c, double *n)
 	n[2] = u[0] * v[1] - u[1] * v[0];
 }
 
+/* Returns the rounded scalar product of two vectors. */
 static inline double
 rb_dot(const double *u, const double *v)
 {
@@ -108,6 +109,7 @@ rb_face_long2(const double *a, const double *b, const double *c)
 	return x > y ? (x > z ? x : z) : y > z ? y : z;
 }
 
+/* Returns the squared length of the longest edge of four points. */
 static inline double
 rb_four_long2(const double *const *at)
 {

@@ -33,6 +33,7 @@ rb_table_key(uint32_t *key, uint32_t a, uint32_t b, uint32_t c)
 	key[2] = c;
 }
 
+/* Returns the hash of a key of three numbers. */
 static inline uint64_t
 rb_table_hash(const uint32_t *key)
 {

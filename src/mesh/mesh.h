@@ -149,21 +149,25 @@ rb_face_of(uint32_t tet, uint32_t corner)
 {
 	return tet << 2 | corner;
 }
+/* Returns the tetrahedron of a face. */
 static inline uint32_t
 rb_face_tet(rb_tet_face f)
 {
 	return f >> 2;
 }
+/* Returns the corner opposite to a face, 0 to 3. */
 static inline uint32_t
 rb_face_corner(rb_tet_face f)
 {
 	return f & 3;
 }
+/* Returns the coordinates of a vertex. */
 static inline const double *
 rb_mesh_point(const rb_mesh *m, uint32_t v)
 {
 	return m->points + 3 * (size_t) v;
 }
+/* Returns true if a tetrahedron was dropped; its number is reused. */
 static inline bool
 rb_tet_dead(const rb_mesh *m, uint32_t t)
 {
@@ -177,6 +181,7 @@ rb_tet_corner(const rb_tet *t, uint32_t v)
 	return v == t->v[0] ? 0 : v == t->v[1] ? 1 : v == t->v[2] ? 2 : v == t->v[3] ? 3 : 4;
 }
 
+/* Returns true if a tetrahedron is outside of the hull: one of its corners is no point. */
 static inline bool
 rb_tet_ghost(const rb_tet *t)
 {
@@ -203,7 +208,9 @@ extern bool rb_mesh_conflict(rb_mesh *m, uint32_t t, uint32_t e);
 
 /* ---- tetrahedra (mesh.c) ---- */
 
+/* Initializes a mesh without tetrahedra, with a copy of the points. */
 extern rb_status rb_mesh_init(rb_mesh *m, rb_context *ctx, const double *points, uint32_t npoints);
+/* Frees all memory of the mesh. */
 extern void rb_mesh_free(rb_mesh *m);
 /* Makes room for `more` new tetrahedra. */
 extern rb_status rb_mesh_reserve(rb_mesh *m, uint32_t more);
@@ -211,6 +218,7 @@ extern rb_status rb_mesh_reserve(rb_mesh *m, uint32_t more);
 extern rb_status rb_mesh_reserve_total(rb_mesh *m, double ntets);
 /* Adds a tetrahedron with bits 0 and unset links; needs an earlier reserve. */
 extern uint32_t rb_mesh_new_tet(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d);
+/* Drops a tetrahedron. The links of its neighbors are not changed. */
 extern void rb_mesh_drop_tet(rb_mesh *m, uint32_t t);
 
 /*
@@ -222,6 +230,7 @@ extern void rb_mesh_drop_tet(rb_mesh *m, uint32_t t);
 extern void rb_mesh_open_journal(rb_mesh *m);
 extern rb_status rb_mesh_reserve_journal(rb_mesh *m, uint32_t changes);
 extern void rb_mesh_undo(rb_mesh *m);
+/* Makes two faces neighbors of each other. */
 static inline void
 rb_mesh_link(rb_mesh *m, rb_tet_face f, rb_tet_face g)
 {

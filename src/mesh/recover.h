@@ -92,6 +92,7 @@ typedef struct rb_recovery
 	struct rb_facets_seen *seen;
 } rb_recovery;
 
+/* Records the flaw that ends the recovery. Returns RB_BAD_PLC. */
 static inline rb_status
 rb_recover_flaw(rb_recovery *r, rb_flaw_kind kind, uint32_t a, uint32_t b, const double *at)
 {
@@ -254,6 +255,7 @@ typedef enum rb_filled
 	RB_FILLED_NOT /* cannot be filled, or no filling was found */
 } rb_filled;
 
+/* Frees the polyhedron and its tetrahedra. */
 static inline void
 rb_half_free(rb_memory *memory, rb_cavity_half *half)
 {
@@ -264,6 +266,7 @@ rb_half_free(rb_memory *memory, rb_cavity_half *half)
 	rb_table_free(memory, &half->open);
 }
 
+/* Adds a face abc of the polyhedron, behind which is the face `outside` of the mesh. */
 static inline rb_status
 rb_half_base(rb_recovery *r, rb_cavity_half *half, uint32_t a, uint32_t b, uint32_t c,
 			 rb_tet_face outside, uint32_t sheet, bool constrained)
@@ -274,6 +277,7 @@ rb_half_base(rb_recovery *r, rb_cavity_half *half, uint32_t a, uint32_t b, uint3
 	return RB_OK;
 }
 
+/* Records a face of the polyhedron behind which tetrahedra must be removed. */
 static inline rb_status
 rb_half_behind(rb_recovery *r, rb_cavity_half *half, uint32_t base)
 {

@@ -77,6 +77,7 @@ typedef struct rb_tets
  */
 extern rb_status rb_tetrahedralize(rb_context *ctx, const rb_plc *plc, rb_keep keep, rb_tets *tets,
 								   rb_flaw *flaw);
+/* Frees all arrays of a mesh. */
 extern void rb_tets_free(rb_memory *memory, rb_tets *tets);
 
 /*

@@ -101,6 +101,7 @@ typedef struct rb_volumes_surface
 extern rb_status rb_volumes_copy_surface(rb_context *ctx, const rb_tets *tets,
 										 rb_volumes_surface *before);
 
+/* Frees the copy of a surface. */
 static inline void
 rb_volumes_surface_free(rb_memory *memory, rb_volumes_surface *before)
 {
@@ -110,6 +111,7 @@ rb_volumes_surface_free(rb_memory *memory, rb_volumes_surface *before)
 	RB_FREE(memory, before->piece_segment);
 }
 
+/* Sets the input of a comparison to a surface that was copied before, and a mesh of it. */
 extern void rb_volumes_of_surface(const rb_volumes_surface *before, const rb_tets *tets,
 								  rb_volumes_input *in);
 

@@ -113,6 +113,7 @@ extern rb_status rb_weld(rb_context *ctx, const rb_weld_input *in, rb_welded *to
  * set.
  */
 extern rb_status rb_weld_plc(rb_context *ctx, const rb_plc *plc, rb_welded *to);
+/* Frees the PLC and all arrays about its rows. */
 extern void rb_welded_free(rb_memory *memory, rb_welded *to);
 
 /*
@@ -318,7 +319,9 @@ typedef struct rb_meeting
 	uint32_t payload; /* payload bits of RB_SELF_INTERSECT */
 } rb_meeting;
 
+/* Copies the coordinates of all parts of a PLC. */
 extern rb_status rb_parts_build(rb_context *ctx, const rb_plc *plc, rb_parts *parts);
+/* Frees the parts, not the PLC. */
 extern void rb_parts_free(rb_memory *memory, rb_parts *parts);
 
 /*

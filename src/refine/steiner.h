@@ -55,25 +55,25 @@ rb_entry_make(const rb_cells *m, uint32_t cell, uint32_t part, rb_what what, boo
 	return (rb_entry64) cell | (rb_entry64) part << 30 | (rb_entry64) what << 33 |
 		   (rb_entry64) absent << 35 | (rb_entry64) (rb_cell_hash(&m->cells[cell]) & 0x7ffff) << 45;
 }
-/*
- * Return the fields of an entry: its cell, its edge, face or zero, what is to be split, and whether
- * the reason is a rejected point (absent).
- */
+/* Returns the cell of an entry. */
 RB_HOST_DEVICE uint32_t
 rb_entry_cell(rb_entry64 e)
 {
 	return (uint32_t) (e & 0x3fffffff);
 }
+/* Returns the corner opposite to the wall, or the edge, that is to be split, or 0. */
 RB_HOST_DEVICE uint32_t
 rb_entry_part(rb_entry64 e)
 {
 	return (uint32_t) (e >> 30) & 7;
 }
+/* Returns whether the cell, a wall or a piece of a segment is to be split. */
 RB_HOST_DEVICE rb_what
 rb_entry_what(rb_entry64 e)
 {
 	return (rb_what) (e >> 33 & 3);
 }
+/* Returns true if the reason for the split is a rejected point. */
 RB_HOST_DEVICE bool
 rb_entry_absent(rb_entry64 e)
 {

@@ -142,6 +142,7 @@ rb_each_threads(const rb_thread *team)
 	return team != NULL ? (uint32_t) rb_team_threads(team) : 1;
 }
 
+/* Returns the number of a thread in its team, or 0 without a team. */
 static inline uint32_t
 rb_each_thread(const rb_thread *me)
 {

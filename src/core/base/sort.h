@@ -125,6 +125,7 @@ rb_sort_numbers(const rb_context *ctx, uint32_t *x, size_t n)
 	return rb_sort(ctx, x, n, sizeof *x, rb_by_number, NULL);
 }
 
+/* Sorts ids in ascending order. */
 static inline rb_status
 rb_sort_ids(const rb_context *ctx, int64_t *x, size_t n)
 {

@@ -130,6 +130,7 @@ two_mul(vtwo x, vtwo y)
 	return two_sum_ordered(p.high, p.low + (x.high * y.low + x.low * y.high));
 }
 
+/* Return the quotient of two sums of doubles, and the root of one, with about twice the precision. */
 APART_INLINE vtwo
 two_div(vtwo x, vtwo y)
 {

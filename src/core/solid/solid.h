@@ -102,9 +102,11 @@ extern void rb_location_find(rb_location *p);
 /* Compares two locations on one segment by their order: -1, 0 or 1. */
 extern int rb_location_compare(const rb_location *p, const rb_location *q);
 
+/* Return the start and the end of a segment as locations. */
 extern rb_location rb_location_start(const double *segment);
 extern rb_location rb_location_end(const double *segment);
 
+/* Computes the length of a segment, truncated to `words` words. */
 extern void rb_segment_length(rb_number *length, const double *segment, int words);
 
 /*
@@ -218,6 +220,7 @@ extern rb_status rb_line_measure(rb_context *ctx, const double *segments, uint32
  * except that a line consisting of a single point yields the interval from 0 to 1.
  */
 extern rb_status rb_solid_intervals(rb_context *ctx, const rb_line *line, rb_line_intervals *out);
+/* Frees the intervals of a line. */
 extern void rb_line_intervals_free(rb_memory *memory, rb_line_intervals *s);
 
 /* ---- intersections of a line with triangles (line_intervals.c) ---- */
@@ -257,7 +260,9 @@ typedef struct rb_notes
 	size_t cap;
 } rb_notes;
 
+/* Initializes an empty list, whose memory belongs to the context. */
 extern void rb_notes_open(rb_notes *notes, rb_context *ctx);
+/* Frees the list; must be called also after a failure. */
 extern void rb_notes_close(rb_notes *notes);
 
 /* Appends pairs; callable from any thread. */
@@ -298,6 +303,7 @@ typedef struct rb_fans
 /* Finds fans and sheets of all rows of a set except the bad ones; `inner` is not yet computed. */
 extern rb_status rb_fans_find(rb_context *ctx, const rb_set *set, const uint32_t *bad,
 							  rb_fans *fans);
+/* Frees what rb_fans_find allocated, also after its failure. */
 extern void rb_fans_free(rb_memory *memory, rb_fans *fans);
 
 /*
@@ -650,6 +656,7 @@ typedef struct rb_placed
  */
 extern rb_status rb_position_test(rb_context *ctx, const rb_set *red, rb_placed *red_known,
 								  const rb_set *blue, rb_placed *blue_known, int *position);
+/* Frees what rb_position_test has learned about a side. */
 extern void rb_position_forget(rb_memory *memory, rb_placed *known);
 
 #ifdef __cplusplus

@@ -161,6 +161,7 @@ typedef struct rb_check_report
  */
 extern rb_status rb_check_mesh(rb_context *ctx, const rb_check_input *in, rb_check_report *report);
 
+/* Frees the list of faults. */
 static inline void
 rb_check_report_free(rb_memory *memory, rb_check_report *report)
 {

@@ -54,6 +54,7 @@ rb_check_find_pair(const rb_table *t, uint32_t a, uint32_t b)
 	return there != NULL ? *there : RB_NONE;
 }
 
+/* Adds a pair of numbers, which may be in the set already. */
 static inline rb_status
 rb_pair_set_insert(rb_context *ctx, rb_pair_set *t, uint32_t a, uint32_t b)
 {
@@ -66,6 +67,7 @@ rb_pair_set_insert(rb_context *ctx, rb_pair_set *t, uint32_t a, uint32_t b)
 	return RB_OK;
 }
 
+/* Returns true if the set contains a pair of numbers. */
 static inline bool
 rb_pair_set_has(const rb_pair_set *t, uint32_t a, uint32_t b)
 {
@@ -182,6 +184,7 @@ rb_check_point(const rb_checking *k, uint32_t p)
 	return k->in->points + 3 * (size_t) p;
 }
 
+/* Returns true if a point has a fault that makes tests of its coordinates useless. */
 static inline bool
 rb_check_bad(const rb_checking *k, uint32_t p)
 {
@@ -194,12 +197,14 @@ rb_check_kind(const rb_checking *k, uint32_t p)
 	return k->in->kind == NULL ? RB_VERTEX_INPUT : (rb_vertex_kind) k->in->kind[p];
 }
 
+/* Returns the parent of a point as the mesh names it, or RB_NONE. */
 static inline uint32_t
 rb_check_parent(const rb_checking *k, uint32_t p)
 {
 	return k->in->parent == NULL ? RB_NONE : k->in->parent[p];
 }
 
+/* Returns the three corners of a face of a tetrahedron. */
 static inline void
 rb_check_corners(const rb_checking *k, uint32_t face, uint32_t v[3])
 {
@@ -225,6 +230,7 @@ rb_check_scratch(rb_checking *k, int i, size_t n)
 
 /* ---- faults and deferred tests (tets.c) ---- */
 
+/* Reports a fault of up to three objects; `amount` is its size, if it has one. */
 extern rb_status rb_check_fault(rb_checking *k, rb_fault_kind kind, uint32_t a, uint32_t b,
 								uint32_t c, double amount);
 /*
