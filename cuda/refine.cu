@@ -601,14 +601,14 @@ number_winners_on_device(refine_rounds *s)
 	s->a.most_winners = most < UINT32_MAX ? (uint32_t) most : UINT32_MAX;
 	RB_TRY(rb_refine_claim(s->run, &s->a));
 	RB_TRY(clear_refine_counts(s));
-	RB_TRY(rb_refine_beside(s->run, &s->a));
-	RB_TRY(rb_refine_beside_exact(s->run, &s->a, &some));
+	RB_TRY(rb_refine_find_conflicts(s->run, &s->a));
+	RB_TRY(rb_refine_find_conflicts_exact(s->run, &s->a, &some));
 	RB_TRY(rb_refine_sum_winners(s->run, &s->a));
 	RB_TRY(rb_refine_number_winners(s->run, &s->a));
 	RB_TRY(read_refine_counts(s));
 	if (s->counts->asks > 0)
 	{
-		RB_TRY(resolve_signs_of_candidates(s, rb_refine_beside_exact, some));
+		RB_TRY(resolve_signs_of_candidates(s, rb_refine_find_conflicts_exact, some));
 		RB_TRY(rb_refine_sum_winners(s->run, &s->a));
 		RB_TRY(rb_refine_number_winners(s->run, &s->a));
 		RB_TRY(read_refine_counts(s));

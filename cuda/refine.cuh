@@ -205,7 +205,7 @@ extern rb_status rb_refine_grow_large(rb_device_run *run, const rb_refine_args *
  * Launches the kernel that finds conflicts between candidates with adjacent cavities, as far as
  * filters decide.
  */
-extern rb_status rb_refine_beside(rb_device_run *run, const rb_refine_args *a);
+extern rb_status rb_refine_find_conflicts(rb_device_run *run, const rb_refine_args *a);
 
 /*
  * Launches the kernels by which candidates claim the cells of their cavities; the strongest one
@@ -237,8 +237,8 @@ extern rb_status rb_refine_grow_exact(rb_device_run *run, const rb_refine_args *
 									  const rb_refine_some *some);
 
 /* Finds, with exact signs, the conflicts of the selected candidates that filters left undecided. */
-extern rb_status rb_refine_beside_exact(rb_device_run *run, const rb_refine_args *a,
-										const rb_refine_some *some);
+extern rb_status rb_refine_find_conflicts_exact(rb_device_run *run, const rb_refine_args *a,
+												const rb_refine_some *some);
 
 /* ---- refine_lists.cu ---- */
 

@@ -199,8 +199,9 @@ rb_refine_grow_exact(rb_device_run *run, const rb_refine_args *a, const rb_refin
 
 /* Decides by exact signs the owners that the filters left undecided next to stronger ones. */
 static __global__ void
-__launch_bounds__(EXACT_THREADS) beside_exact_kernel(const __grid_constant__ rb_refine_args a,
-													 const __grid_constant__ rb_refine_some some)
+__launch_bounds__(EXACT_THREADS)
+	find_conflicts_exact_kernel(const __grid_constant__ rb_refine_args a,
+								const __grid_constant__ rb_refine_some some)
 {
 	const uint32_t end = rb_refine_end(&some);
 	const uint32_t t = blockIdx.x * blockDim.x + threadIdx.x;
@@ -213,16 +214,17 @@ __launch_bounds__(EXACT_THREADS) beside_exact_kernel(const __grid_constant__ rb_
 
 		if (cand->vertex != RB_UNSURE)
 			continue;
-		rb_round_beside(&a.m, &me.env, a.cands, cand, rb_refine_cells_of(&a, cand));
+		rb_round_find_conflicts(&a.m, &me.env, a.cands, cand, rb_refine_cells_of(&a, cand));
 		if (cand->vertex == RB_UNSURE)
 			wait_for_signs_of_host(&a, &some, i);
 	}
 }
 
 rb_status
-rb_refine_beside_exact(rb_device_run *run, const rb_refine_args *a, const rb_refine_some *some)
+rb_refine_find_conflicts_exact(rb_device_run *run, const rb_refine_args *a,
+							   const rb_refine_some *some)
 {
-	beside_exact_kernel<<<EXACT_WARPS, EXACT_THREADS, 0, run->queue->compute>>>(*a, *some);
-	RB_REFINE_LAUNCHED(run, a, "refine: beside_exact_kernel");
+	find_conflicts_exact_kernel<<<EXACT_WARPS, EXACT_THREADS, 0, run->queue->compute>>>(*a, *some);
+	RB_REFINE_LAUNCHED(run, a, "refine: find_conflicts_exact_kernel");
 	return RB_OK;
 }

@@ -134,7 +134,7 @@ rb_refine_grow_large(rb_device_run *run, const rb_refine_args *a, const rb_refin
  * neighboring stronger owner. Otherwise it is undecided if any of the signs is.
  */
 static __global__ void
-__launch_bounds__(RB_REFINE_BLOCK) beside_kernel(const __grid_constant__ rb_refine_args a)
+__launch_bounds__(RB_REFINE_BLOCK) find_conflicts_kernel(const __grid_constant__ rb_refine_args a)
 {
 	const uint32_t i = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x & 31;
 	rb_refine_candidate *cand = &a.cands[i];
@@ -165,9 +165,9 @@ __launch_bounds__(RB_REFINE_BLOCK) beside_kernel(const __grid_constant__ rb_refi
 }
 
 rb_status
-rb_refine_beside(rb_device_run *run, const rb_refine_args *a)
+rb_refine_find_conflicts(rb_device_run *run, const rb_refine_args *a)
 {
-	RB_REFINE_LAUNCH(run, a, beside_kernel, a->ncands * 32, *a);
+	RB_REFINE_LAUNCH(run, a, find_conflicts_kernel, a->ncands * 32, *a);
 	return RB_OK;
 }
 

@@ -35,7 +35,7 @@ count_of_cell_side(const rb_grid_args *args, uint32_t side, rb_count cell)
 
 /* Clamps a position in the list, which may have more than 32 bits, to the capacity. */
 static __device__ __forceinline__ uint32_t
-clamp_position_in_list(const rb_grid_args *args, rb_count at)
+clamp_position_of_incidence(const rb_grid_args *args, rb_count at)
 {
 	return at < args->places.capacity ? (uint32_t) at : args->places.capacity;
 }
@@ -306,7 +306,7 @@ scatter_to_many_cells(const rb_grid_args *args, const rb_grid *grid, rb_count fi
 		if (i < r->n)
 			add_incidence_to_cell<PASS>(args, side, first + rb_grid_number(grid, x, y, z),
 										entry_in_grid_cell(entry, r, x, y, z),
-										clamp_position_in_list(args, at + i));
+										clamp_position_of_incidence(args, at + i));
 	}
 	return true;
 }
@@ -382,7 +382,7 @@ scatter_unit_of_objects(const rb_grid_args *args, const rb_scatter_node *at_node
 	}
 	if (PASS == COUNT_AND_LIST)
 	{
-		at = clamp_position_in_list(
+		at = clamp_position_of_incidence(
 			args, rb_block_reserve(r.n <= 64 ? (uint32_t) r.n : 0, args->places.n));
 		at = __shfl_sync(~0u, at, 0);
 		if (__all_sync(~0u, small))

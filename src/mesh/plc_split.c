@@ -532,7 +532,8 @@ get_line_edge(const splitting *s, const triangle_line *l, const double **end)
 
 /* Computes the point at which two lines of a triangle cross. */
 static bool
-cross_at(const splitting *s, const triangle_line *l, const triangle_line *m, double *point)
+find_crossing_of_lines(const splitting *s, const triangle_line *l, const triangle_line *m,
+					   double *point)
 {
 	const double *p, *q, *u, *v;
 
@@ -626,7 +627,7 @@ cross_split_lines(splitting *s)
 				break;
 			if (++steps % RB_CHECK_INTERVAL == 0 && rb_should_stop(s->ctx))
 				return RB_STOPPED;
-			if (!may_cross(s, l, m) || !cross_at(s, l, m, point) ||
+			if (!may_cross(s, l, m) || !find_crossing_of_lines(s, l, m, point) ||
 				!is_between_on_axes(get_split_point(s, l->from), get_split_point(s, l->to),
 									point) ||
 				!is_between_on_axes(get_split_point(s, m->from), get_split_point(s, m->to), point))

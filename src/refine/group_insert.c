@@ -806,7 +806,7 @@ restore_numbers(rebuild *b, rb_tets *tets)
 
 /* Frees the arrays of a rebuild. */
 static void
-rebuild_free(rebuild *b)
+free_rebuild(rebuild *b)
 {
 	rb_memory *memory = b->r->ctx->memory;
 
@@ -864,6 +864,6 @@ rb_refining_rebuild(rb_refining *r, bool *done)
 		rb_tets_free(r->ctx->memory, &tets);
 	}
 	r->nblocked = 0;
-	rebuild_free(&b);
+	free_rebuild(&b);
 	return status;
 }

@@ -563,8 +563,8 @@ rb_round_own(const rb_cells *m, rb_refine_candidate *cand, const uint32_t *cells
  * RB_UNSURE if only GMP can decide.
  */
 RB_HOST_DEVICE void
-rb_round_beside(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *all,
-				rb_refine_candidate *cand, const uint32_t *cells)
+rb_round_find_conflicts(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *all,
+						rb_refine_candidate *cand, const uint32_t *cells)
 {
 	if (cand->verdict == RB_OWNS)
 		cand->vertex = (uint32_t) rb_star_independent(m, env, all, cand, cells);

@@ -390,8 +390,8 @@ test_conflicts_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	(void) me;
 	for (uint64_t i = from; i < to; i++)
 		if (s->cands[i].verdict == RB_OWNS)
-			rb_round_beside(&s->r->mesh, &env, s->cands, &s->cands[i],
-							cells_of_round_cavity(s, &s->cands[i]));
+			rb_round_find_conflicts(&s->r->mesh, &env, s->cands, &s->cands[i],
+									cells_of_round_cavity(s, &s->cands[i]));
 }
 
 /* Releases the claims of losing candidates of a range. */

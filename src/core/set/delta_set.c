@@ -344,7 +344,7 @@ rb_set_materialize_ids(rb_context *ctx, const rb_set *set)
  * consecutive.
  */
 static inline int64_t
-id_of_source_row(const rb_set *set, uint32_t row)
+id_of_delta_source_row(const rb_set *set, uint32_t row)
 {
 	return set->ids != NULL ? set->ids[row] : (int64_t) ((uint64_t) set->first_id + row);
 }
@@ -357,11 +357,11 @@ typedef struct id_search
 
 /* Returns true if the row's id is less than the sought one, for a binary search. */
 static bool
-is_source_id_smaller(size_t row, const void *arg)
+is_id_of_delta_source_smaller(size_t row, const void *arg)
 {
 	const id_search *s = arg;
 
-	return id_of_source_row(s->set, (uint32_t) row) < s->id;
+	return id_of_delta_source_row(s->set, (uint32_t) row) < s->id;
 }
 
 /*
@@ -373,9 +373,10 @@ is_id_in_cached_rows(const rb_view *view, int64_t id)
 {
 	const rb_set *kept = view->kept;
 	const id_search search = {kept, id};
-	const uint32_t low = (uint32_t) rb_lower_bound(0, kept->nrows, is_source_id_smaller, &search);
+	const uint32_t low =
+		(uint32_t) rb_lower_bound(0, kept->nrows, is_id_of_delta_source_smaller, &search);
 
-	if (low == kept->nrows || id_of_source_row(kept, low) != id)
+	if (low == kept->nrows || id_of_delta_source_row(kept, low) != id)
 		return false;
 	for (uint32_t c = 0; c < view->ncuts; c++)
 	{
@@ -411,7 +412,7 @@ rb_view_count_ids(rb_memory *memory, const rb_set *set, bool *known, uint32_t *d
 		return RB_OK;
 	RB_TRY(rb_resize(memory, (void **) &ids, (n + 1) * sizeof *ids, error));
 	for (uint32_t i = 0; i < n; i++)
-		ids[i] = id_of_source_row(view->fresh, i);
+		ids[i] = id_of_delta_source_row(view->fresh, i);
 	(void) rb_sort_ids(NULL, ids, n);
 	*distinct = set->nrows - n;
 	for (uint32_t i = 0; i < n; i++)

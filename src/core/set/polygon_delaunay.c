@@ -751,7 +751,7 @@ is_face_vertex_in_ring(const rb_polygon_face *f, uint32_t ring, uint32_t v)
 
 /* Returns true if all corners of ring `inner` are inside ring `outer` or on it. */
 static bool
-is_ring_in_ring(const rb_polygon_face *f, uint32_t inner, uint32_t outer)
+is_hole_in_hole(const rb_polygon_face *f, uint32_t inner, uint32_t outer)
 {
 	for (uint32_t i = 0; i < f->ncorners; i++)
 		if (f->corner[i].ring == inner && !is_face_vertex_in_ring(f, outer, f->corner[i].vertex))
@@ -763,7 +763,7 @@ is_ring_in_ring(const rb_polygon_face *f, uint32_t inner, uint32_t outer)
 static rb_hole_overlap
 overlap_of_holes(const rb_polygon_face *f, uint32_t hole, uint32_t other)
 {
-	const bool in = is_ring_in_ring(f, hole, other), around = is_ring_in_ring(f, other, hole);
+	const bool in = is_hole_in_hole(f, hole, other), around = is_hole_in_hole(f, other, hole);
 
 	return in && around ? RB_HOLES_EQUAL : in || around ? RB_HOLES_NESTED : RB_HOLES_CROSS;
 }
