@@ -61,7 +61,7 @@ typedef struct rb_device_slot
 	double left_ms; /* Time at which the last user returned the device (rb_now_ms) */
 	bool trimmed;   /* The memory pool was trimmed after left_ms */
 	pthread_t keeper;
-	bool keeper_made;  /* The background thread must be joined */
+	bool keeper_made;  /* A background thread was started and has not been joined */
 	bool keeper_lives; /* The background thread will check the state again */
 	bool ending;       /* The process is exiting */
 } rb_device_slot;
@@ -372,7 +372,7 @@ open_device_of_slot(rb_device_slot *slot)
 
 /*
  * Returns memory that no join has needed for a while to the driver; copies of cached sets stay. The
- * caller holds the lock, which is released meanwhile.
+ * caller holds the lock, which is released while the driver works.
  */
 static void
 trim_memory_of_device(rb_device_slot *slot)
@@ -388,7 +388,7 @@ trim_memory_of_device(rb_device_slot *slot)
 	pthread_mutex_lock(&slot->lock);
 }
 
-/* Waits until the slot changes or the given time has come. The caller holds the lock. */
+/* Waits until the slot changes or until the given time (rb_now_ms). The caller holds the lock. */
 static void
 wait_for_slot_until(rb_device_slot *slot, double ms)
 {
@@ -399,7 +399,7 @@ wait_for_slot_until(rb_device_slot *slot, double ms)
 	pthread_cond_timedwait(&slot->changed, &slot->lock, &t);
 }
 
-/* Opens the device of a slot if a join wants it, and closes it after a time without joins. */
+/* Opens the device of a slot if a join wants it, and closes it after a period without joins. */
 static void *
 run_keeper_thread(void *arg)
 {

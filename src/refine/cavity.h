@@ -165,7 +165,7 @@ rb_room_opens(const rb_workspace *room, uint32_t wall)
 	return false;
 }
 
-/* Appends a constrained face to the open ones; RB_LARGE if there is no space. */
+/* Appends a constrained face to the open ones. Returns RB_LARGE if there is no space. */
 RB_HOST_DEVICE rb_verdict
 rb_room_open(rb_workspace *room, uint32_t wall)
 {
@@ -281,8 +281,8 @@ rb_grow_seed(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
 }
 
 /*
- * Puts the cells around the candidate's entry into the cavity, and checks that each really contains
- * the point.
+ * Puts the cells around the candidate's entry into the cavity, and checks that the circumsphere of
+ * each that is not a ghost contains the point.
  */
 RB_HOST_DEVICE rb_verdict
 rb_grow_begin(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand, rb_workspace *room)
@@ -347,7 +347,8 @@ rb_grow_open(const rb_cells *m, const rb_refine_candidate *cand, rb_workspace *r
 }
 
 /*
- * Opens the constrained face beyond edge k of an open one if both of its sides contain the point.
+ * Opens the constrained face beyond edge k of an open one if the circumspheres on both of its sides
+ * contain the point.
  */
 RB_HOST_DEVICE rb_verdict
 rb_grow_wall(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand, rb_workspace *room,
@@ -392,7 +393,10 @@ rb_grow_cells(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand, r
 			}
 			else if (!rb_room_has(room, beyond))
 			{
-				/* A ghost joins only together with its boundary face. */
+				/*
+				 * A ghost joins the cavity only when its boundary face opens, never from a
+				 * neighbor.
+				 */
 				int holds = ghost ? 0 : rb_cell_holds(m, env, beyond, cand->at);
 
 				if (holds == 1)
@@ -616,8 +620,8 @@ rb_grow_within(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *
 }
 
 /*
- * Checks the faces of a ghost cell in the cavity, those of the bits in `rims`, that will get new
- * ghost cells. Records a subsegment that is in the way.
+ * Checks those faces of a ghost cell in the cavity that will get new ghost cells, given as bits in
+ * `rims`. Records a subsegment that is in the way.
  */
 RB_HOST_DEVICE rb_verdict
 rb_grow_sees_ghost(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand, uint32_t cell,
@@ -736,7 +740,10 @@ rb_grow_folds_at(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate
 			bool segment = (c->bits & RB_CELL_SEGMENT(e)) != 0;
 			int folds;
 
-			/* At a segment, the adjacent face would repeat this test from its side. */
+			/*
+			 * Test an edge on a segment from only one of its two boundary faces, and other edges
+			 * only from constrained faces.
+			 */
 			if (segment ? c->v[x] > c->v[y] : (c->bits & RB_CELL_WALL(i)) == 0)
 				continue;
 			folds = rb_grow_folds(m, env, cand, room, k, i, j);

@@ -144,7 +144,7 @@ typedef struct rb_memory rb_memory;
 extern rb_memory *rb_memory_create(uint64_t limit_bytes); /* Returns NULL if malloc fails. */
 /* Frees all blocks that are still allocated. */
 extern void rb_memory_destroy(rb_memory *memory);
-/* Changes the limit, in bytes. A limit below what is in use fails the next allocations. */
+/* Changes the limit, in bytes. A limit below the bytes in use makes the next allocations fail. */
 extern void rb_memory_set_limit(rb_memory *memory, uint64_t limit_bytes);
 /* Return the bytes in use now, their maximum so far, and the limit. */
 extern uint64_t rb_memory_used(const rb_memory *memory);
@@ -276,7 +276,10 @@ typedef struct rb_view
 extern rb_status rb_view_make(rb_memory *memory, const rb_view *view, uint64_t skipped,
 							  const rb_set **set, rb_error *error);
 
-/* Returns the id of a row as long as the set has no array of ids. */
+/*
+ * Returns the id of a row of a delta set from its source set, for use while the delta set has no
+ * array of ids.
+ */
 extern int64_t rb_view_id(const rb_view *view, uint32_t row);
 
 /* Returns true if every id is larger than the one before it. */
@@ -386,8 +389,8 @@ typedef struct rb_builder
 	/* Maximum distance of a face's vertex from the plane of the face; < 0 if unlimited */
 	double face_tolerance;
 	/*
-	 * Maximum of that distance as a fraction of the face's extent, used if face_tolerance < 0; 0 if
-	 * unlimited
+	 * Maximum distance of a face's vertex from the plane of the face, as a fraction of the face's
+	 * extent, used if face_tolerance < 0; 0 if unlimited
 	 */
 	double face_share;
 	void *face_corners; /* scratch for faces that are not triangles (polygon.c) */
@@ -741,7 +744,8 @@ typedef struct rb_join_settings
 	uint32_t grid_resolution;  /* cells along the longest side; 0 to plan from a sample */
 	uint64_t gpu_memory_limit; /* maximum device memory in bytes; 0 for all that is free */
 	/*
-	 * maximum bytes of it for copies of cached sets; UINT64_MAX for a quarter of all device memory
+	 * maximum device memory for copies of cached sets, in bytes; UINT64_MAX for a quarter of all
+	 * device memory
 	 */
 	uint64_t gpu_cache_limit;
 	/* milliseconds the device stays open after this join; 0 for a short default */
@@ -988,13 +992,13 @@ typedef struct rb_backend
 	/* Returns true if a join can start without first opening the device. */
 	bool (*warm)(int device);
 	/*
-	 * Returns the bytes on devices that hold a copy of the cached set of that number. With drop,
+	 * Returns the bytes on devices that hold a copy of the cached set with this number. With drop,
 	 * frees the copy if no join uses it, and returns 0 if that succeeds. Opens no device. NULL if
 	 * the backend makes no copies.
 	 */
 	uint64_t (*copy_bytes)(uint64_t number, bool drop);
 	/*
-	 * Runs the rounds of a refinement (refining.h), whose struct has that size, on a device.
+	 * Runs the rounds of a refinement on a device. `size` is the size of the struct (refining.h).
 	 * After a failure the mesh is unchanged. NULL if only the CPU can refine.
 	 */
 	rb_status (*refine)(rb_context *ctx, struct rb_refining *refining, size_t size);
@@ -1006,8 +1010,8 @@ typedef struct rb_backend
 	 */
 	rb_status (*open)(rb_context *ctx);
 	/*
-	 * Parts of both sides per device above which n devices are faster than fewer; 0 if they never
-	 * are
+	 * Least number of parts, of both sides together, for each of several devices in a join; 0 if
+	 * several devices are never faster than one
 	 */
 	uint64_t share_parts;
 } rb_backend;
@@ -1015,7 +1019,7 @@ typedef struct rb_backend
 extern const rb_backend rb_backend_cpu;
 
 /*
- * Opens the backend in that file. Returns NULL and writes the reason to fault on failure. The file
+ * Opens the backend in a file. On failure returns NULL and writes the reason to fault. The file
  * stays open and the outcome is remembered, so later calls cost nothing. Threads that the file
  * starts inherit the caller's signal mask.
  */
@@ -1031,13 +1035,13 @@ extern const rb_backend *rb_backend_open(const char *path, char *fault, size_t s
 extern const rb_backend *rb_backend_multi_device(const rb_backend *device);
 
 /*
- * Returns true if a join of that many parts is faster on a device than in that many CPU threads.
- * `warm` says that the device is already open. If the result is false, text says why.
+ * Returns true if a join of `parts` parts is faster on a device than on `threads` threads of the
+ * CPU. `warm` is true if the device is already open. If the result is false, text gives the reason.
  */
 extern bool rb_device_pays(uint64_t parts, int threads, bool warm, char *text, size_t size);
 /*
- * Returns true if refining a mesh to about that many tetrahedra is faster on a device than in that
- * many threads.
+ * Returns true if refining a mesh to about `tets` tetrahedra is faster on a device than on
+ * `threads` threads of the CPU. `warm` and text are those of rb_device_pays.
  */
 extern bool rb_device_pays_refining(uint64_t tets, int threads, bool warm, char *text, size_t size);
 
@@ -1101,7 +1105,9 @@ typedef struct rb_groups
 /* Returns the groups of RB_GROUPS in *groups, or false if they exceeded the memory limit. */
 extern bool rb_stream_groups(const rb_stream *stream, rb_groups *groups);
 
-/* Stops the join if it still runs, joins its threads and frees the stream. NULL is allowed. */
+/*
+ * Stops the join if it is still running, joins its threads and frees the stream. NULL is allowed.
+ */
 extern void rb_stream_close(rb_stream *stream);
 
 /* ---- a single pair of rows (single_pair.c) ---- */

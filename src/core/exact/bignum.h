@@ -60,16 +60,21 @@ extern void rb_number_of_parts(rb_number *r, uint64_t mantissa, int exponent);
 /* Copies a number, only the words that are in use. */
 extern void rb_number_copy(rb_number *r, const rb_number *a);
 
-/* Returns the highest k with |a| >= 2^k, plus 1; 0 has -100000. */
+/* Returns 1 plus the highest k with |a| >= 2^k; -100000 if a is 0. */
 extern int rb_number_bits(const rb_number *a);
 
-/* Returns the least number of binary places, so that a times 2^places is an integer; 0 for 0. */
+/*
+ * Returns the least number of binary places such that a times 2^places is an integer; 0 if a is 0.
+ */
 extern int rb_number_places(const rb_number *a);
 
-/* Returns the least number of binary places of a double, as rb_number_places does of a number. */
+/* Returns the least number of binary places of a double, as rb_number_places does for a number. */
 extern int rb_double_places(double x);
 
-/* Returns true if a + b and a - b have room, also if words are missing between a and b. */
+/*
+ * Returns true if a + b and a - b fit in RB_NUMBER_WORDS words. If there is a gap between the words
+ * of a and those of b, it counts, too.
+ */
 extern bool rb_number_has_room_for_sum(const rb_number *a, const rb_number *b);
 
 /* Computes the sum; r may be a or b. */
@@ -94,12 +99,13 @@ extern void rb_number_truncate(rb_number *r, int words);
 extern void rb_number_truncate_at(rb_number *r, int low);
 
 /*
- * Sets r = a / b, b not 0, truncated toward zero to at least that many words. If the quotient is
- * inexact, sets its lowest bit, so that rounding r to fewer bits rounds a / b correctly.
+ * Sets r = a / b, where b is not 0, truncated toward zero to at least `words` words. If the
+ * quotient is inexact, sets its lowest bit, so that rounding r to fewer bits rounds a / b
+ * correctly.
  */
 extern void rb_number_div(rb_number *r, const rb_number *a, const rb_number *b, int words);
 
-/* Sets r to the square root of a >= 0, truncated to at least that many words; r must not be a. */
+/* Sets r to the square root of a >= 0, truncated to at least `words` words; r must not be a. */
 extern void rb_number_root(rb_number *r, const rb_number *a, int words);
 
 /* Returns true and sets *root if a is the square of a number of this type. */

@@ -66,7 +66,7 @@ extern void rb_gmp_square_of(rb_square *s, const rb_hulls *hulls);
 /* Returns the sign of the stored distance minus that of the hulls. */
 extern int rb_gmp_square_order(const rb_square *s, const rb_hulls *hulls);
 
-/* Returns true if every point of one box is at least that distance away from the other box. */
+/* Returns true if each point of one box is at least the stored distance from the other box. */
 extern bool rb_gmp_square_separates(const rb_square *s, const double lo[2][3],
 									const double hi[2][3]);
 

@@ -624,8 +624,8 @@ describe_all_devices(const rb_backend *device, char *text, size_t size)
 }
 
 /*
- * Describes one device, or all that can share a join if the number is negative; implements probe
- * of the backend for several devices.
+ * Describes the device with this number, or, if the number is negative, all devices that can share
+ * a join. Implements `probe` for several devices.
  */
 static rb_status
 probe_shared_devices(int number, char *text, size_t size)
@@ -637,8 +637,8 @@ probe_shared_devices(int number, char *text, size_t size)
 }
 
 /*
- * Returns true if a join on several devices can start on one without first opening it; implements
- * warm of the backend for several devices.
+ * Returns true if a join on several devices can start on one without first opening it. Implements
+ * `warm` for several devices.
  */
 static bool
 is_any_device_warm(int number)
@@ -653,8 +653,8 @@ is_any_device_warm(int number)
 }
 
 /*
- * Returns the bytes that all shared devices hold as copies of a cached set, or drops them;
- * implements copy_bytes of the backend for several devices.
+ * Returns the bytes of the copies of a cached set on all shared devices, or drops these copies.
+ * Implements `copy_bytes` for several devices.
  */
 static uint64_t
 bytes_of_copies_on_devices(uint64_t number, bool drop)
@@ -665,8 +665,8 @@ bytes_of_copies_on_devices(uint64_t number, bool drop)
 }
 
 /*
- * Returns the number of devices that joins and refinements may share; implements devices of the
- * backend for several devices.
+ * Returns the number of devices that joins and refinements may share. Implements `devices` for
+ * several devices.
  */
 static int
 count_shared_devices(void)

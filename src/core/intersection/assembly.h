@@ -188,7 +188,7 @@ extern void rb_canonical_ids_clear(rb_canonical_ids *names);
 /* Frees the tables of canonical ids. */
 extern void rb_canonical_ids_free(rb_memory *memory, rb_canonical_ids *names);
 
-/* Looks up the canonical id of the point with these doubles. */
+/* Looks up the canonical id of the point with these coordinates. */
 extern rb_status rb_canonical_point(rb_curve *c, const double *at, uint32_t *point);
 /* Looks up the canonical id of the line through two input points. */
 extern rb_status rb_canonical_line(rb_curve *c, const double *p, const double *q, uint32_t *line);
@@ -227,21 +227,21 @@ extern rb_status rb_curve_piece_build(rb_curve *c, uint32_t red, uint32_t blue);
 extern void rb_side_ends(const rb_curve *c, rb_curve_side s, const double **p, const double **q);
 
 /*
- * Returns the side of the line of side `line` on which the corner between sides a and b of a
+ * Returns on which side of the line through side `line` the corner between sides a and b of a
  * clipped polygon lies, in the projection along the axis: 1 for left, -1 for right.
  */
 extern int rb_corner_side(rb_curve *c, int axis, rb_curve_side a, rb_curve_side b,
 						  rb_curve_side line);
 /*
- * Returns the side of the line kl, in the projection along the axis, on which the corner between
- * sides a and b of a clipped polygon lies: 1 for left, -1 for right.
+ * Returns on which side of the line kl the corner between sides a and b of a clipped polygon lies,
+ * in the projection along the axis: 1 for left, -1 for right.
  */
 extern int rb_corner_turn(rb_curve *c, int axis, rb_curve_side a, rb_curve_side b, const double *k,
 						  const double *l);
 
 /*
- * Returns the side of the plane of triangle t on which the corner between sides a and b of a
- * clipped polygon lies.
+ * Returns on which side of the plane of triangle t the corner between sides a and b of a clipped
+ * polygon lies.
  */
 extern int rb_corner_plane(rb_curve *c, int axis, rb_curve_side a, rb_curve_side b,
 						   const double *t);

@@ -68,7 +68,7 @@ typedef struct rb_sample_join
 	int sides;
 	uint64_t most;     /* maximum number of pairs of one attempt */
 	double share;      /* fraction of each sample that is used */
-	double growth;     /* growth factor of its boxes */
+	double growth;     /* factor by which the boxes of the samples are grown */
 	rb_set side[2];    /* the grown boxes of the rows in use */
 	uint32_t *from[2]; /* number of each row in its sample */
 	uint64_t found;

@@ -18,8 +18,9 @@
 #define RB_NO_EDGE UINT32_MAX
 #define BATCH RB_SIZE(512, 3) /* Number of pairs processed at a time */
 #define CHECK_INTERVAL 1024   /* Number of small steps between checks for cancellation */
-/* Work of a batch of pairs of rows, in pairs of edges, and of a pair of rows besides those */
+/* Work at which a batch of pairs of rows is complete; a pair of edges counts as 1 */
 #define WORK_OF_BATCH RB_SIZE(4096, 8)
+/* Work of a pair of rows in addition to that of its pairs of edges */
 #define WORK_OF_GROUP 16
 #define BATCHES_OF_ROUND 256 /* Number of batches whose measures are passed on at once */
 
@@ -40,7 +41,7 @@ is_same_direction(const double *p, const double *d, const double *x)
 	return d[0] != p[0] ? (d[0] > p[0]) == (x[0] > p[0]) : (d[1] > p[1]) == (x[1] > p[1]);
 }
 
-/* The direction from p that comes first when turning to the left from the direction to d */
+/* The direction from p that comes first when turning left from the direction from p to d */
 typedef struct first_direction
 {
 	const double *p;
@@ -50,7 +51,7 @@ typedef struct first_direction
 	bool parallel;    /* True if some edge lies in the direction of d */
 } first_direction;
 
-/* Includes the direction to x. */
+/* Takes the direction from p to x into account. */
 static void
 include_direction(rb_exact_env *env, first_direction *f, const double *x, bool along)
 {
@@ -111,7 +112,10 @@ by_common_point(const void *a, const void *b, const void *arg)
 	return (x->other > y->other) - (x->other < y->other);
 }
 
-/* Lists the ends of an edge and of other ones that are common points; the n pairs are its own. */
+/*
+ * Lists the points that an edge shares with the edges of the other side in its n pairs, if they are
+ * ends of either edge.
+ */
 static rb_status
 list_common_points(const rb_plane_join *w, rb_contact_room *room, const double *e,
 				   const rb_rings *other, const rb_pair *pairs, size_t n)
@@ -138,10 +142,10 @@ list_common_points(const rb_plane_join *w, rb_contact_room *room, const double *
 }
 
 /*
- * Returns true if an edge overlaps an edge of the other side on both sides of a common point, so that
- * it does not enter the interior there. The n edges of the other one are those that end at the point,
- * or where this edge ends. *over is the edge that overlaps this one before the point, and then the one
- * behind it, or RB_NO_EDGE.
+ * Returns true if an edge overlaps an edge of the other side on both sides of a common point, so
+ * that it does not enter the interior there. The n edges of the other side are those that end at
+ * the point, or that contain it if this edge ends there. *over is the edge that overlaps this one
+ * before the point, and then the one after it, or RB_NO_EDGE.
  */
 static bool
 is_point_within_overlap(const rb_common_point *at, size_t n, uint32_t *over)
@@ -271,8 +275,8 @@ by_id_of_row(const void *a, const void *b, const void *arg)
 }
 
 /*
- * Ranks the rows of a side by their ids, so that the order of the result does not depend on that in which
- * the rows were read. *rank stays NULL if the ids ascend.
+ * Ranks the rows of a side by their ids, so that the order of the result does not depend on the
+ * order in which the rows were read. *rank stays NULL if the ids ascend.
  */
 static rb_status
 rank_rows_by_id(rb_context *ctx, const rb_rings *r, uint32_t **rank)
@@ -427,7 +431,10 @@ join_boxes_of_rows(rb_plane_join *w)
 	return rb_join_step(w->ctx, w->backend, &job, &sink, RB_EDGES_PER_THREAD);
 }
 
-/* Finds the position of the row of each part in the order of ids; *of stays NULL if it is that of rows. */
+/*
+ * Finds the position of the row of each part in the order of ids. *of stays NULL if the rows are
+ * already in this order.
+ */
 static rb_status
 rank_parts_by_id(const rb_plane_join *w, int side, uint32_t **of)
 {
@@ -484,11 +491,11 @@ typedef struct group_measures
 	RB_VEC(size_t) batch; /* First group of each batch, and the end of the last one */
 	double *value;        /* Measures of the groups from number `first` */
 	size_t first;
-	size_t done; /* Number of the batches before that group */
+	size_t done; /* Number of batches before group `first` */
 	int status;
 } group_measures;
 
-/* Divides the groups into batches with about as many pairs of edges. */
+/* Divides the groups into batches of about equal work. */
 static rb_status
 divide_groups_into_batches(group_measures *m)
 {
@@ -526,7 +533,7 @@ measure_batches_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	rb_keep_failure(&m->status, status);
 }
 
-/* Passes on the groups up to number `end` whose measures are not 0. */
+/* Passes on the groups from `first` up to, not including, `end` whose measures are not 0. */
 static rb_status
 put_measured_groups(const group_measures *m, size_t end, const rb_row_sink *sink)
 {

@@ -39,7 +39,7 @@ extern "C"
 typedef struct rb_ring
 {
 	uint32_t start; /* First edge */
-	uint32_t end;   /* Part behind the last edge */
+	uint32_t end;   /* First part after the last edge */
 	uint32_t shell; /* Number of the ring that is its shell; its own number if it is a shell */
 	uint32_t least; /* Edge that starts at the first point in the order of x, then y */
 	uint32_t node;  /* First box of its tree, unless it has few edges */
@@ -69,7 +69,7 @@ typedef struct rb_rings
 /* Finds the rings of a set. Call rb_rings_close even after a failure. */
 extern rb_status rb_rings_open(rb_context *ctx, rb_thread *team, const rb_set *set, rb_rings *r);
 
-/* Frees the rings and their trees, but not the set; after a failed rb_rings_open, what exists of them. */
+/* Frees the rings and their trees, but not the set. Also frees what a failed rb_rings_open left. */
 extern void rb_rings_close(rb_memory *memory, rb_rings *r);
 
 /* Returns the id of a row. */
@@ -130,8 +130,8 @@ rb_directed_edge(const rb_rings *r, uint32_t i, const double **u, const double *
 }
 
 /*
- * Returns the side of the line from x to y on which p lies in the moved position, 1 for the left.
- * `moved` is 1 if p is blue, -1 if the line is.
+ * Returns on which side of the line from x to y the point p lies in the moved position, 1 for the
+ * left. `moved` is 1 if p is blue, -1 if the line is blue.
  */
 extern int rb_side_of_moved_edge(rb_exact_env *env, const double *x, const double *y,
 								 const double *p, int moved);
@@ -144,8 +144,8 @@ extern rb_status rb_rings_find(rb_context *ctx, const rb_rings *r, uint32_t row,
 							   rb_ring_list *found);
 
 /*
- * Returns true if a vertex is in a polygon of the other side in the moved position. `moved` is 1 if the
- * vertex is blue, -1 if the polygon is.
+ * Returns true if a vertex is inside a polygon of the other side in the moved position. `moved` is
+ * 1 if the vertex is blue, -1 if the polygon is blue.
  */
 extern bool rb_is_vertex_inside(rb_exact_env *env, const rb_rings *r, uint32_t row, const double *p,
 								int moved);
@@ -191,8 +191,9 @@ typedef struct rb_polygon_sweep
 } rb_polygon_sweep;
 
 /*
- * Sweeps the rings of a row, each of which has three edges at least. Sets the fault if edges or rings
- * cross or overlap, or if a ring touches itself. Otherwise, s->touches and s->misplaced are complete.
+ * Sweeps the rings of a row, each of which has at least three edges. Sets the fault if edges or
+ * rings cross or overlap, or if a ring touches itself. Otherwise, s->touches and s->misplaced are
+ * complete.
  */
 extern rb_status rb_sweep_polygon(rb_polygon_sweep *s, rb_context *ctx, const rb_rings *r,
 								  uint32_t row, rb_polygon_place *f);
@@ -203,8 +204,8 @@ extern void rb_sweep_close(rb_memory *memory, rb_polygon_sweep *s);
 /* ---- simple_ring.c ---- */
 
 /*
- * Returns true if the edges of a ring, three at least, are known to share no points except at common ends.
- * Returns false if they do, and if the ring needs a sweep to decide this.
+ * Returns true if the edges of a ring, at least three, are known to share no points except common
+ * ends. Returns false if they share other points, or if only a sweep can decide this.
  */
 extern bool rb_is_ring_simple(rb_exact_env *env, const rb_rings *r, const rb_ring *ring);
 
@@ -214,8 +215,9 @@ extern bool rb_is_ring_simple(rb_exact_env *env, const rb_rings *r, const rb_rin
 extern const char *rb_polygon_fault_name(rb_polygon_fault fault);
 
 /*
- * Checks all rows, and marks those that are not valid polygons in a new bitmap *bad. Unless `skip`,
- * fails with RB_BAD_POLYGON for the one with the smallest id. The statistics count them as faults of that side.
+ * Checks all rows, and marks those that are not valid polygons in a new bitmap *bad. Unless `skip`
+ * is set, fails with RB_BAD_POLYGON for the one with the smallest id. Counts them in the statistics
+ * as faults of side `of`.
  */
 extern rb_status rb_polygons_check(rb_context *ctx, rb_thread *team, const rb_rings *r, bool skip,
 								   rb_solid_side of, uint32_t **bad);
@@ -238,7 +240,7 @@ typedef struct rb_contact_room
 {
 	rb_exact_env env;
 	RB_VEC(rb_pair) contacts;       /* Edges that share a point, by red, then by blue edge */
-	RB_VEC(rb_pair) turned;         /* Both edges exchanged, by the first one */
+	RB_VEC(rb_pair) turned;         /* Edges exchanged, by blue, then by red edge */
 	RB_VEC(rb_common_point) points; /* Common points of an edge */
 	rb_ring_list rings;             /* Rings of a row near the other one */
 } rb_contact_room;
@@ -255,7 +257,9 @@ typedef struct rb_plane_join
 	const uint32_t *skipped[2];
 	uint32_t *rank
 		[2]; /* Position of each row in the order of ids, or NULL if that is the order of rows */
-	/* Pairs of edges that share a point; the first parts of rows whose boxes overlap, too */
+	/*
+	 * Pairs of edges that share a point, and pairs of the first parts of rows whose boxes overlap
+	 */
 	rb_notes notes;
 	size_t *group; /* Start of each pair of rows in `notes`, with one more entry at the end */
 	size_t ngroups;
@@ -278,8 +282,8 @@ typedef rb_status (*rb_measure_rows)(void *user, uint32_t thread, size_t g, rb_p
 									 double *value);
 
 /*
- * Measures all groups on the threads of a team, and passes the pairs of rows on: by the id of red, then
- * by that of blue. In a self join, the row with the smaller id is red.
+ * Measures all groups on the threads of a team, and passes the pairs of rows on, ordered by the id
+ * of red, then by that of blue. In a self join, the row with the smaller id is red.
  */
 extern rb_status rb_plane_join_measure(rb_plane_join *w, rb_thread *team, rb_measure_rows measure,
 									   void *user, const rb_row_sink *sink);

@@ -178,7 +178,10 @@ add_face(rb_depth_run *d, uint32_t plane, rb_depth_polygons *faces)
 		rb_vec_clear(&to[0]->corners);
 		g = part[now].at.at[0];
 		status = divide_polygon(d, &part[now], &g, k, false, to, &where);
-		/* A face in the plane is on the box, too: no double is beyond the largest one. */
+		/*
+		 * Keep a face in the plane: it meets the common box, so it is at the largest double, where
+		 * the plane and the box coincide.
+		 */
 		any = where != 2;
 		now = where == 0 ? now : !now;
 	}
@@ -453,8 +456,8 @@ keep_cell(rb_depth_run *d, const rb_depth_cell *c)
 }
 
 /*
- * Passes a cell to the next node. Sets *gone to true if it does not exist any more: it has been
- * divided, kept, or dropped.
+ * Passes a cell to the next node. Sets *gone to true if the cell no longer exists because it was
+ * divided, kept or dropped.
  */
 static rb_status
 pass_cell(rb_depth_run *d, rb_depth_cell *c, bool *gone)
@@ -529,8 +532,8 @@ find_depth_cells(rb_depth_run *d)
 /* ---- the depth of a pair ---- */
 
 /*
- * Makes the planes of a box that is larger than the common box by one step in each direction, unless
- * it reaches the largest double there.
+ * Makes the planes of a box that is larger than the common box by one step in each direction,
+ * except where the common box reaches the largest double.
  */
 static rb_status
 make_planes_of_box(rb_depth_run *d, const double *low, const double *high)

@@ -38,7 +38,7 @@ is_facet_beside(rb_depth_run *d, const rb_depth_polygon *f, const rb_depth_polyg
 	return false;
 }
 
-/* The facets of all cells, those in each plane together, with a box tree of them */
+/* The facets of all cells, grouped by plane, and their box tree */
 typedef struct facet_search
 {
 	rb_depth_run *d;
@@ -93,7 +93,10 @@ make_tree_of_facets(facet_search *s)
 	return rb_boxes_order_rows(d->ctx, &s->tree, s->planes.start, planes);
 }
 
-/* Receives a facet in the same plane, and unites two cells that share an area of it. */
+/*
+ * Receives a facet in the plane of the searched one, and unites their cells if the two share an
+ * area.
+ */
 static rb_status
 receive_near_facet(void *user, uint32_t item)
 {
@@ -223,9 +226,10 @@ limit_of_height(const rb_depth_plane *plane, double least)
 }
 
 /*
- * Bounds the width across a plane, in double-double arithmetic. A width that is certainly larger than
- * `least`, which bounds another one, is only known to be so. Such widths are found by the first points,
- * to which the extreme ones of other planes are moved.
+ * Bounds the width across a plane, in double-double arithmetic. If the width is certainly larger
+ * than `least`, an upper bound of another width, bounds it only from below. A few points usually
+ * suffice for this: each call moves the two extreme points to the front, because they are likely to
+ * be extreme along the next normal, too.
  */
 static void
 bound_width(const rb_depth_run *d, depth_part *part, double least, depth_width *w)
@@ -352,7 +356,7 @@ round_quotient(const rb_number *top, const rb_number *below)
 	return rb_number_round(&q);
 }
 
-/* Bounds the width across a plane, with numbers of that many words. */
+/* Bounds the width across a plane, with numbers of `words` words. */
 static rb_status
 bound_width_in_words(rb_depth_run *d, const depth_part *part, int words, depth_width *w)
 {
@@ -550,7 +554,8 @@ typedef struct part_lists
 {
 	rb_buckets facets;
 	rb_buckets faces;
-	uint32_t *seen; /* For each point, then for each plane: the part after the one that has it */
+	/* For each point, then for each plane: 1 + the last part that has collected it */
+	uint32_t *seen;
 } part_lists;
 
 /* Lists the facets and the faces of each part. */
@@ -569,7 +574,10 @@ list_parts(rb_depth_run *d, const uint32_t *part, part_lists *l)
 	return RB_OK;
 }
 
-/* Collects the points of a part, and the planes of its faces, one of those perpendicular to an axis. */
+/*
+ * Collects the points of a part, and the planes of its faces, but only one plane perpendicular to
+ * each axis.
+ */
 static rb_status
 collect_depth_part(rb_depth_run *d, const part_lists *l, uint32_t part, depth_part *p)
 {

@@ -164,7 +164,7 @@ typedef struct rb_line_interval
 /* A line and the triangles of one solid */
 typedef struct rb_line
 {
-	/* Six coordinates each; most segments start at the end of their predecessor */
+	/* Segments of the line, six coordinates each; most start at the end of their predecessor */
 	const double *segments;
 	uint32_t nsegments;
 	/*
@@ -238,7 +238,7 @@ extern rb_status rb_line_spans(rb_context *ctx, const double *segments, uint32_t
 /* ---- the relation of solids ---- */
 
 /*
- * Declares what the files behind rb_compose_relations share to relate pairs of solids.
+ * Declares the steps of rb_compose_relations, which relates pairs of solids, by file:
  *
  *		triangles at each edge, and sheets of triangles;
  *		side of a solid on which a sheet lies; side of a sheet on
@@ -373,9 +373,9 @@ extern unsigned rb_around_surface(rb_exact_env *env, const double *t, const rb_f
 /* ---- relations of all pairs of rows (relate.c) ---- */
 
 /*
- * Payload of pairs that come from rays, in addition to the contacts: one triangle identifies a
- * sheet, which is inside the row of the other triangle. No contact has dimension 3, so the values
- * are unique.
+ * Payload of notes that come from rays: the triangle of the named side identifies a sheet, which is
+ * inside the row of the other triangle. No contact has dimension 3, so these payloads differ from
+ * those of contacts.
  */
 #define RB_RED_SHEET_INSIDE 3
 #define RB_BLUE_SHEET_INSIDE 7
@@ -416,8 +416,8 @@ rb_relations_sides(const rb_relations *r)
 }
 
 /*
- * Finds on which side of their triangles the rows lie that have a nonzero byte in the arrays of
- * their side.
+ * Computes `inner` of the fans of both sides, for the rows with a nonzero byte in the array of
+ * their side (rb_fans_find_inner). In a self join, a byte in either array counts.
  */
 extern rb_status rb_relations_find_inner(rb_relations *r, uint8_t *rows[2]);
 
@@ -555,9 +555,9 @@ extern void rb_star_room_free(rb_memory *memory, rb_star_room *room);
 
 /*
  * Finds the rows of a set of triangles that are not solids because they are not closed or intersect
- * themselves. Returns a bitmap with 32 rows per word, which the caller frees. The function counts
- * the bad rows in the statistics as bad solids of side 0 (red) or 1 (blue). Unless `skip` is set,
- * it raises RB_BAD_SOLID for the first bad row of that side.
+ * themselves. Returns a bitmap with 32 rows per word, which the caller frees. Counts these rows in
+ * the statistics as invalid solids of red or blue. Unless `skip` is set, fails with RB_BAD_SOLID
+ * for the first of them.
  */
 extern rb_status rb_solids_check(rb_context *ctx, const rb_backend *backend, const rb_set *solids,
 								 bool skip, rb_solid_side of, uint32_t **bad);
@@ -605,8 +605,8 @@ typedef struct rb_measures
 extern rb_status rb_solid_measure(rb_context *ctx, const rb_set *solid, rb_measures *measures);
 
 /*
- * Computes the sum of the areas of n triangles, rounded to nearest, but to 2^-1074 instead of 0
- * unless it is 0.
+ * Computes the sum of the areas of n triangles, rounded to nearest. A sum that is not 0 yields at
+ * least 2^-1074.
  */
 extern rb_status rb_surface_area(rb_context *ctx, const double *triangles, uint32_t n,
 								 double *area);
@@ -618,7 +618,10 @@ typedef struct rb_overlap
 {
 	double volume;      /* 2^-1074 instead of 0 if the interiors meet; 0 if they do not */
 	double centroid[3]; /* NaN if the volume is 0 */
-	/* Area that the boundaries share and the job asks for; 2^-1074 instead of 0 if there is one */
+	/*
+	 * Area that the boundaries share, as far as job.contact selects it; at least 2^-1074 if it is
+	 * not 0
+	 */
 	double contact_area;
 	/*
 	 * Least width across a face; 2^-1074 instead of 0 if the interiors meet; NaN if not asked for
@@ -627,8 +630,8 @@ typedef struct rb_overlap
 } rb_overlap;
 
 /*
- * Measures what the only rows of two sets of triangles share, with its depth if wanted. Returns
- * RB_BAD_SOLID if one of them is not a valid solid.
+ * Measures what the only rows of two sets of triangles share; computes the depth only if `depth` is
+ * set. Returns RB_BAD_SOLID if one of them is not a valid solid.
  */
 extern rb_status rb_overlap_measure(rb_context *ctx, const rb_set *red, const rb_set *blue,
 									bool depth, rb_overlap *overlap);

@@ -313,7 +313,10 @@ rb_tile_try(const NullableDatum *args, rb_box *tile)
 
 /* ---- axes of a block model ---- */
 
-/* Largest difference of a product of two rows of a rotation from that of an orthogonal matrix */
+/*
+ * Largest deviation of the scalar product of two rows of a rotation from 0, or of a row with itself
+ * from 1
+ */
 #define MOST_SKEW 1e-6
 
 /* Reads an array of `count` finite numbers, or raises an error. */
@@ -338,7 +341,10 @@ read_number_array(const rb_arguments *a, const char *name, int count, double *x)
 				 errmsg("%s: elements of argument \"%s\" must be finite", a->function, name)));
 }
 
-/* Reads an angle in degrees, 0 if it is null. Stores its cosine and sine. */
+/*
+ * Reads an angle in degrees and stores its cosine and sine. Returns false if the angle is null,
+ * which counts as 0.
+ */
 static bool
 read_angle(const rb_arguments *a, const char *name, double *cosine, double *sine)
 {
@@ -354,7 +360,10 @@ read_angle(const rb_arguments *a, const char *name, double *cosine, double *sine
 	return !value->isnull;
 }
 
-/* Computes the matrix of three angles: its rows are the axes of the model. Returns false without. */
+/*
+ * Computes the matrix of three angles, whose rows are the axes of the model. Returns false if all
+ * of the angles are null.
+ */
 static bool
 read_angles(const rb_arguments *a, double *r)
 {
@@ -508,7 +517,7 @@ check_relation_rights(Oid relid, AclMode right, const char *function, const char
  * checked here, at each call, for the calling role.
  *
  * A role that may not use a table must not lock it either: a granted lock blocks other sessions,
- * and a waiting lock blocks all sessions that queue behind it. Nothing is therefore locked before
+ * and a waiting lock blocks all sessions that queue behind it. Therefore, nothing is locked before
  * the privileges are checked. They are checked again after the lock is granted, because the wait
  * may be long.
  */

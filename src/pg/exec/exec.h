@@ -65,14 +65,14 @@ rb_join_has_distance(const rb_join *join)
 	return join->predicate == RB_WITHIN;
 }
 
-/* Returns true if it finds nearest neighbors. */
+/* Returns true if the join finds nearest neighbors. */
 static inline bool
 rb_join_is_nearest(const rb_join *join)
 {
 	return join->predicate == RB_NEAREST;
 }
 
-/* Returns true if each row of its only side is a solid, which is reported by itself. */
+/* Returns true if each row of the only side is a solid that is reported on its own. */
 static inline bool
 rb_join_is_of_each_solid(const rb_join *join)
 {
@@ -95,7 +95,7 @@ rb_join_has_solids(const rb_join *join)
 		   rb_join_is_of_each_solid(join);
 }
 
-/* Returns true if each row of its last side is a polygon of the plane. */
+/* Returns true if each row of the last side is a polygon of the plane. */
 static inline bool
 rb_join_has_polygons(const rb_join *join)
 {
@@ -103,8 +103,8 @@ rb_join_has_polygons(const rb_join *join)
 }
 
 /*
- * Returns true if the join can be restricted to a tile. It cannot if each row is reported by
- * itself, or if nearest neighbors are ranked.
+ * Returns true if the join can be restricted to a tile. It cannot if each row is reported on its
+ * own, or if nearest neighbors are ranked.
  */
 static inline bool
 rb_join_has_tile(const rb_join *join)
@@ -112,7 +112,7 @@ rb_join_has_tile(const rb_join *join)
 	return join->predicate != RB_NEAREST && !rb_join_is_of_each_solid(join);
 }
 
-/* Returns true if its pairs are parts of a single row. */
+/* Returns true if each pair consists of two parts of one row. */
 static inline bool
 rb_join_is_within_rows(const rb_join *join)
 {
@@ -162,7 +162,7 @@ typedef enum rb_value
 	RB_VALUE_X,
 	RB_VALUE_Y,
 	RB_VALUE_Z,
-	RB_VALUE_VOLUME, /* Fields of rb_measures, up to the box */
+	RB_VALUE_VOLUME, /* Fields of rb_measures, through RB_VALUE_HIGH_Z */
 	RB_VALUE_AREA,
 	RB_VALUE_CENTROID_X,
 	RB_VALUE_CENTROID_Y,
@@ -173,7 +173,7 @@ typedef enum rb_value
 	RB_VALUE_HIGH_X,
 	RB_VALUE_HIGH_Y,
 	RB_VALUE_HIGH_Z,
-	RB_VALUE_SHARED, /* Fields of rb_overlap; NULL if not a number, up to the depth */
+	RB_VALUE_SHARED, /* Fields of rb_overlap, through RB_VALUE_SHARED_DEPTH; NULL if not a number */
 	RB_VALUE_SHARED_X,
 	RB_VALUE_SHARED_Y,
 	RB_VALUE_SHARED_Z,
@@ -295,10 +295,10 @@ typedef struct rb_placement
 	rb_stream *stream; /* Local stream, NULL if the worker runs the join */
 	bool demanded;     /* True if work without a device is an error */
 	bool handed_out;   /* True if pairs of the join have been returned */
-	char note[200];    /* Why this place was chosen, or "" */
+	char note[200];    /* Why the work runs there, or "" */
 } rb_placement;
 
-/* The context and the progress entry must exist as long as the place is used. */
+/* Initializes a placement. The context and the progress entry must exist as long as it is used. */
 extern void rb_placement_init(rb_placement *placement, const char *function, MemoryContext context,
 							  rb_context *ctx, rb_progress_entry *progress);
 
@@ -335,7 +335,7 @@ extern rb_status rb_placement_next(rb_placement *placement, int wait_ms, rb_bloc
 extern bool rb_placement_can_take_over(const rb_placement *placement, rb_status status);
 
 /*
- * Clears the failure of a join, and the statistics of all its stages but the reading, so that
+ * Clears the failure of a join, and the statistics of all its stages except reading, so that
  * another join can take its place.
  */
 extern void rb_forget_join(rb_context *ctx);
@@ -377,7 +377,7 @@ typedef struct rb_join_run
 	const rb_set *elsewhere[2]; /* Remote sets whose sides were read again locally */
 	struct rb_spill *spill; /* Spilled rows, of which the sides are a tile; NULL without spilling */
 	rb_box tile;            /* The current tile */
-	rb_stats before;        /* Statistics of the tiles before it */
+	rb_stats before;        /* Statistics of earlier tiles */
 	uint32 tiles;           /* Number of tiles so far */
 	uint64 spilled;         /* Bytes spilled */
 	/* True if tiles are joined in this process, because another thread may read them */
@@ -410,8 +410,8 @@ typedef struct rb_join_run
 extern rb_join_run *rb_run_read(const rb_join *join, const rb_call_args *call,
 								MemoryContext context, bool by_tiles);
 /*
- * Starts a job on the sides that were read, in the worker or here. Raises an error if it cannot
- * start.
+ * Starts a job on the sides that were read, in the worker or in this process. Raises an error if it
+ * cannot start.
  */
 extern void rb_run_start(rb_join_run *run, const rb_job *job);
 
@@ -428,8 +428,8 @@ extern void rb_run_need_rows(rb_join_run *run, int side);
 extern bool rb_run_next(rb_join_run *run, rb_block *block);
 
 /*
- * Behaves as rb_stream_next, wherever the join is. Callable from any thread, but only from one at a
- * time.
+ * Behaves as rb_stream_next, wherever the join runs. Callable from any thread, but only from one at
+ * a time.
  */
 extern rb_status rb_run_wait(rb_join_run *run, int wait_ms, rb_block *block);
 
@@ -529,9 +529,9 @@ struct ExplainState;
 /* Shows the lines in EXPLAIN. */
 extern void rb_report_explain(const rb_report *report, struct ExplainState *es);
 
-/* Set what redblue_last_run() returns: the report of a run, or another one. */
+/* Makes the report of a run the result of redblue_last_run(). */
 extern void rb_last_run_set(const rb_join_run *run);
-/* Stores a report, and the user who may read it. */
+/* Makes a copy of a report the result of redblue_last_run(), which `user` may read. */
 extern void rb_last_report_set(const rb_report *report, Oid user);
 
 /* A solid that an operation skipped */

@@ -40,8 +40,8 @@ typedef struct rb_many_tiles
 } rb_many_tiles;
 
 /*
- * Reads the tiles that redblue_tiles_of is given as arrays: this argument has their low corners,
- * the next one their high corners.
+ * Reads the tiles that redblue_tiles_of receives as two arrays: argument `first` has their low
+ * corners, the next argument has their high corners.
  */
 extern void rb_tiles_read(FunctionCallInfo fcinfo, const char *function, int first,
 						  rb_many_tiles *tiles);
@@ -50,13 +50,13 @@ extern void rb_tiles_read(FunctionCallInfo fcinfo, const char *function, int fir
 extern void rb_reach_read(FunctionCallInfo fcinfo, const char *function, int argument, rb_box *box);
 
 /*
- * Returns true if a join of the tile needs the row, as redblue_meets_tile does. With `flattens`, a
- * box with Z may be tested against a two-dimensional tile.
+ * Returns true if a join of the tile needs a row with this box, as redblue_meets_tile does. With
+ * `flattens`, a box with Z may be tested against a two-dimensional tile.
  */
 extern bool rb_tile_needs(const char *function, const rb_box *box, bool flattens,
 						  const rb_box *tile);
 
-/* Returns the numbers, from 1, of the tiles that need the box, as the rows of this call. */
+/* Returns the numbers, from 1, of the tiles that need the box, as the result rows of this call. */
 extern void rb_tiles_return(FunctionCallInfo fcinfo, const char *function, const rb_box *box,
 							bool flattens, const rb_many_tiles *tiles);
 

@@ -397,7 +397,7 @@ rb_tile_needs(const char *function, const rb_box *box, bool flattens, const rb_b
 
 PG_FUNCTION_INFO_V1(redblue_meets_tile);
 
-/* Arguments: low, high, tile_low, tile_high, distance */
+/* Implements redblue_meets_tile(low, high, tile_low, tile_high, distance). */
 Datum
 redblue_meets_tile(PG_FUNCTION_ARGS)
 {
@@ -493,7 +493,7 @@ rb_tiles_return(FunctionCallInfo fcinfo, const char *function, const rb_box *box
 
 PG_FUNCTION_INFO_V1(redblue_tiles_of);
 
-/* Arguments: low, high, tile_lows, tile_highs, distance */
+/* Implements redblue_tiles_of(low, high, tile_lows, tile_highs, distance). */
 Datum
 redblue_tiles_of(PG_FUNCTION_ARGS)
 {

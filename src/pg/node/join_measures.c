@@ -27,7 +27,7 @@
 #define FIRST_BATCH 64      /* Number of pairs in the first batch */
 #define LARGEST_BATCH 65536 /* Maximum number of pairs in a batch */
 #define GROWTH 16           /* Factor by which the next batch is larger */
-#define FIRST_PAIRS 1024    /* Number of pairs for which room is made first */
+#define FIRST_PAIRS 1024    /* Initial capacity, in pairs */
 #define MOST_PAIRS ((Size) 1 << 20)
 /* The geometries of a batch take about 1/32 of the memory, since their sets take several times that */
 #define SHARE 32
@@ -94,7 +94,7 @@ struct rb_join_measures
 	rb_predicate predicate; /* Predicate of the job that the helper thread runs */
 
 	/* For EXPLAIN */
-	uint64 together; /* Number of measures computed in batches, and by a call each */
+	uint64 together; /* Numbers of measures computed in batches, and by one call each */
 	uint64 singly;
 };
 
@@ -502,7 +502,7 @@ clear_values_of_measure(rb_join_measures *m, rb_measure what)
 	m->values[what] = palloc0((m->end - m->first) * sizeof(double));
 }
 
-/* Measures the pairs of the batch in both ways that are needed. */
+/* Measures the pairs of the batch as solids, as polygons, or as both, as needed. */
 static void
 measure_values_of_batch(rb_join_measures *m)
 {
@@ -580,7 +580,7 @@ store_measure_in_slot(rb_join_measures *m, const needed_measure *at)
 	m->singly++;
 }
 
-/* Stores the measures of these bits, unless they have been stored. */
+/* Stores the measures with these bits, except those that are stored already. */
 static void
 store_measures_in_slot(rb_join_measures *m, uint32 needs, uint32 *stored)
 {

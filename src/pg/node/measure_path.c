@@ -165,7 +165,7 @@ find_measures_of_aggregates(Node *node, void *search)
 	return expression_tree_walker(node, find_measures_of_aggregates, search);
 }
 
-/* Returns true if the query computes aggregates or window functions of rows of its joins. */
+/* Returns true if the query computes aggregates or window functions over the rows of its joins. */
 static bool
 has_query_aggregates(const Query *parse)
 {
@@ -173,7 +173,9 @@ has_query_aggregates(const Query *parse)
 		   parse->groupingSets != NIL || parse->havingQual != NULL;
 }
 
-/* Returns true if the rows are grouped, divided into partitions or sorted for windows by an entry. */
+/*
+ * Returns true if an entry is a key by which rows are grouped, partitioned or sorted for windows.
+ */
 static bool
 is_group_or_window_key(const Query *parse, const TargetEntry *entry)
 {
@@ -195,7 +197,7 @@ is_group_or_window_key(const Query *parse, const TargetEntry *entry)
 	return false;
 }
 
-/* Collects the measures by which the rows are grouped, divided into partitions or sorted for windows. */
+/* Collects the measures by which rows are grouped, partitioned or sorted for windows. */
 static void
 find_measures_of_keys(const Query *parse, List *target, measure_search *s)
 {
@@ -206,7 +208,7 @@ find_measures_of_keys(const Query *parse, List *target, measure_search *s)
 			find_measures_always_evaluated((Node *) lfirst_node(TargetEntry, lc)->expr, s);
 }
 
-/* Collects the measures in what the query computes of the rows of its joins. */
+/* Collects the measures that the query evaluates for each row of its joins. */
 static void
 find_measures_of_target(PlannerInfo *root, measure_search *s)
 {
@@ -215,7 +217,7 @@ find_measures_of_target(PlannerInfo *root, measure_search *s)
 
 	if (!has_query_aggregates(parse))
 		find_measures_always_evaluated((Node *) root->processed_tlist, s);
-	/* Window functions of groups are not computed of the rows of joins. */
+	/* Window functions over groups are not evaluated for the rows of joins. */
 	else if (parse->groupingSets == NIL && !(grouped && parse->hasWindowFuncs))
 	{
 		(void) find_measures_of_aggregates((Node *) root->processed_tlist, s);
@@ -233,7 +235,8 @@ rb_find_measures(PlannerInfo *root, Node *outer, Node *inner, List *clauses)
 
 	find_measures_always_evaluated((Node *) clauses, &s);
 	/*
-	 * The planner would also replace calls of the clauses that are evaluated for some pairs only.
+	 * Find nothing if the clauses also call measures for some pairs only, because the planner would
+	 * replace these calls, too.
 	 */
 	always = s.calls;
 	s.calls = 0;

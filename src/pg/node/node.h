@@ -93,8 +93,8 @@ typedef enum rb_join_function
  */
 extern bool rb_find_join_function(Oid function, rb_join_function *asked);
 /*
- * Returns true if a function in the query belongs to the extension postgis (join_path.c), rather
- * than being another of that name.
+ * Returns true if a function in the query belongs to the extension postgis, and is not another
+ * function with the same name (join_path.c).
  */
 extern bool rb_is_of_postgis(Oid function);
 
@@ -115,12 +115,13 @@ typedef enum rb_measure
 extern bool rb_find_measure(Oid function, rb_measure *measure);
 /*
  * Returns the measures of two geometries that the query, or the clauses of their join, evaluate for
- * every pair that passes the clauses before.
+ * every pair that passes the preceding clauses. Returns NIL if the clauses also evaluate measures
+ * for some of these pairs only.
  */
 extern List *rb_find_measures(PlannerInfo *root, Node *outer, Node *inner, List *clauses);
 /*
- * Adds those measures of both geometries to the target of a path of the topmost join that
- * aggregates or window functions need.
+ * Adds the measures of both geometries that aggregates or window functions need to the target of a
+ * path of the topmost join.
  */
 extern void rb_add_measures_to_target(PlannerInfo *root, Path *path, Node *outer, Node *inner);
 
@@ -210,7 +211,7 @@ typedef struct rb_join_side
 	bool any_srid; /* True if SRIDs may differ; geometries with different SRIDs are not pairs */
 	bool mixed;    /* True if SRIDs differ, which is an error */
 	int32 other_srid;
-	/* A geometry that cannot be read in this way, or NULL if none is known */
+	/* For each rb_lie, a geometry that cannot be read in this way, or NULL if none is known */
 	struct varlena *faulty[RB_LIES];
 	rb_join_place faulty_place[RB_LIES];
 	rb_join_place other_place; /* Origin of the geometry with the other SRID */
@@ -266,7 +267,7 @@ extern void rb_join_decode_write(rb_decoding *decoding, struct varlena *geometry
 								 const rb_join_place *place);
 /* Waits until all geometries written so far have been added. */
 extern void rb_join_decode_flush(rb_decoding *decoding);
-/* Time of the helper thread, if timed */
+/* Returns the time that the helper thread has worked, in milliseconds, or 0 if it is not timed. */
 extern double rb_join_decode_ms(const rb_decoding *decoding);
 /* Ends the thread and discards pending geometries. Must be called before the side is freed. */
 extern void rb_join_decode_end(rb_decoding *decoding);
@@ -291,7 +292,9 @@ typedef struct rb_join_input
 	rb_decoding *decoder; /* Valid while the input is read */
 	/* For EXPLAIN */
 	uint64 bytes; /* Bytes of geometries */
-	/* Time to read the input, without the time that the backend decoded or waited for decoding */
+	/*
+	 * Time to read the input, without the time that the backend spent on decoding or waiting for it
+	 */
 	double read_ms;
 	double decode_ms; /* Time of decoding, by the helper thread and by the backend */
 } rb_join_input;
@@ -318,7 +321,7 @@ typedef struct rb_geometry_join
 	Bitmapset *params; /* Parameters on which the geometries depend */
 	rb_join_phase phase;
 
-	/* Context of what was read from the inputs, kept until they are read again */
+	/* Memory context of the data read from the inputs; it lives until they are read again */
 	MemoryContext context;
 	rb_cleanup open;
 	rb_memory *memory;
@@ -414,7 +417,10 @@ extern void rb_pair_queue_init(rb_pair_queue *share);
 extern rb_pump *rb_pump_start(rb_join_run *run, rb_pair_queue *share);
 /* Stops the thread, which afterwards accesses neither the run nor the queue. */
 extern void rb_pump_stop(rb_pump *pump);
-/* Reads the next block into arrays of RB_QUEUE_PAIRS. Its n is 0 at the end. payload may be NULL. */
+/*
+ * Reads the next block into arrays of RB_QUEUE_PAIRS. Sets block->n to 0 at the end. payload may be
+ * NULL.
+ */
 extern void rb_pair_queue_read(rb_pair_queue *share, const char *function, rb_block *block);
 
 /* ---- function_scan.c: the scan ---- */

@@ -88,10 +88,13 @@ typedef struct rb_source
 	rb_keys *keys;           /* Keys that identify rows, NULL if an id does */
 	bool unique;             /* True if an index guarantees unique ids */
 	double face_tolerance;   /* Maximum distance of vertices from their face's plane, < 0 for any */
-	/* Maximum distance relative to the face's extent, 0 for any; not set for workers */
+	/*
+	 * Maximum distance of vertices from their face's plane, as a fraction of the face's extent, 0
+	 * for any; not set for workers
+	 */
 	double face_share;
 	bool solid; /* True if each row, or object, is a solid */
-	/* True if invalid rows are reported by the side instead of raising an error */
+	/* True if invalid rows are left out and listed in rb_side_data instead of raising an error */
 	bool leave_out;
 	bool only_rows;   /* True if the call has no argument that groups rows into objects */
 	bool nameless;    /* True if ids are optional and serve messages only */
@@ -100,7 +103,7 @@ typedef struct rb_source
 	bool many_points; /* True if a row of points may have several */
 	/* True if boxes, in space, may also be given by center and size: RB_CUBOID3 */
 	bool blocks;
-	bool keep;  /* Cache the rows whatever the setting */
+	bool keep;  /* Cache the rows regardless of the setting */
 	bool again; /* Bypass the cache: the cached copy is unusable */
 	/* Only rows that can be in a pair of this tile, within `distance`, are needed */
 	rb_box tile;
@@ -138,7 +141,7 @@ extern const char *rb_plan_refusal(Relation rel, bool may_wait);
 /* Returns true if the rows of a table, and of all its children, come from their own pages. */
 extern bool rb_rows_are_on_pages(Relation rel);
 
-/* Returns true if an INSERT that sets every column puts its rows into that very table. */
+/* Returns true if an INSERT that sets every column writes its rows to the table itself. */
 extern bool rb_inserts_are_plain(Relation rel);
 
 /* ---- memory_estimate.c: memory estimate of a join ---- */
@@ -219,8 +222,8 @@ typedef struct rb_column
 } rb_column;
 
 /*
- * Returns the column of that name, with attno 0 if there is no such column. The source is NULL if
- * the columns are those of a table.
+ * Returns the column with this name, with attno 0 if there is none. The source is NULL if the
+ * columns are those of a table.
  */
 extern rb_column rb_column_find(TupleDesc desc, const char *name, const rb_source *source);
 
@@ -276,8 +279,9 @@ extern void rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source
 extern bool rb_columns_are_cuboids(TupleDesc desc, const rb_source *source);
 
 /*
- * Returns the kind whose coordinate columns all exist, whatever the join, or else RB_BOX3, as which
- * any geometry can be read.
+ * Returns a kind whose coordinate columns all exist, regardless of the kind that the join needs.
+ * Returns RB_BOX3 if there is none or a geometry column is named, because every geometry can be
+ * read as a box.
  */
 extern rb_kind rb_columns_kind(TupleDesc desc, const rb_source *source);
 
@@ -309,7 +313,7 @@ extern void rb_keys_find(rb_keys *keys, Relation rel, const rb_source *source);
 extern rb_status rb_keys_store(rb_keys *keys, struct TupleTableSlot *slot, rb_memory *memory,
 							   int64 *number, rb_error *error);
 
-/* Stores the key of that number into a slot for minimal tuples with the descriptor keys->desc. */
+/* Stores the key with this number in a slot for minimal tuples with the descriptor keys->desc. */
 extern void rb_keys_get(const rb_keys *keys, int64 number, struct TupleTableSlot *slot);
 
 /* Returns the key as text for messages, as in "(a, b) = (17, x)". */
@@ -379,8 +383,8 @@ extern bool rb_decode(rb_decoder *decoder, rb_builder *builder, struct varlena *
 
 /*
  * Decodes a geometry of any kind, in space, into the first of these builders (for points, segments
- * and triangles) that accepts it. The three may be the same empty builder, which then gets that
- * kind.
+ * and triangles) that accepts it. The three may be the same empty builder, which then gets the kind
+ * that accepts it.
  */
 extern bool rb_decode_placed(rb_decoder *decoder, rb_builder *const builders[3],
 							 struct varlena *bytes, int64 id, bool raise, rb_geometry_info *info);
@@ -501,7 +505,7 @@ extern void rb_side_cache_read_changed(rb_cache_lookup *look, rb_heap *heap,
 /* Returns true if the cached ids are strictly increasing. */
 extern bool rb_side_cache_ids_ascend(const rb_cache_lookup *look);
 
-/* Merges the rows that were read with the cached ones. */
+/* Merges the newly read rows with the cached ones. */
 extern void rb_side_cache_merge_rows(rb_cache_lookup *look, rb_builder *builder,
 									 struct rb_side_data *side);
 
@@ -517,7 +521,10 @@ extern void rb_side_cache_note_read(rb_cache_lookup *look, Relation rel);
 /* Records that the rows will not be cached, with the reason. */
 extern void rb_side_cache_abandon(rb_cache_lookup *look, const char *reason);
 
-/* Finishes once the side is a set. If it is to be cached, sets side->keep and side->card. */
+/*
+ * Finishes the lookup once the side is a set. If it is to be cached, sets side->keep and
+ * side->card.
+ */
 extern void rb_side_cache_finish_side(rb_cache_lookup *look, struct rb_side_data *side);
 /* Records that the set was sent to the worker, or why not. */
 extern void rb_side_cache_note_sent(rb_cache_lookup *look, const char *why_not);
@@ -590,7 +597,7 @@ extern void rb_read_sides(const rb_source *source, int n, rb_memory *memory, str
  */
 extern void rb_run_source(const rb_source *source, DestReceiver *receiver);
 
-/* Reads the rows of a side again whose arrays are remote. The previous set stays the caller's. */
+/* Reads a side with remote arrays again. The caller still owns the previous set. */
 extern const rb_set *rb_read_side_again(const rb_source *source, rb_memory *memory,
 										const rb_side_data *side);
 

@@ -31,8 +31,8 @@
 /* Share of the memory limit (1/n) that may be reserved in advance */
 #define RB_EXPECTED_FRACTION 8
 /*
- * Size in bytes above which a worker rejects a geometry without reading it, because it lacks the
- * memory
+ * Size in bytes above which a geometry that is received apart is rejected without being read,
+ * because a parallel worker may lack the memory for it
  */
 #define RB_APART_BYTES ((Size) 12 << 20)
 
@@ -609,8 +609,8 @@ rb_receive_space(rb_receiver *r, uint32 n, const rb_space *space)
 
 /*
  * Reserves room at once for all rows that the statistics predict, so that an idle block of an
- * earlier call, whose pages are already mapped, can be reused. Statistics may be wrong: they get
- * only a fraction of the memory limit, and a failure is not an error.
+ * earlier call, whose pages are already mapped, can be reused. Because statistics may be wrong,
+ * reserves at most a fraction of the memory limit, and ignores a failure.
  */
 static void
 reserve_expected_rows(rb_receiver *r)

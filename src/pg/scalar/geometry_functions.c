@@ -187,7 +187,7 @@ read_geometry_box(FunctionCallInfo fcinfo, const char *function, rb_box *box)
 
 PG_FUNCTION_INFO_V1(redblue_geometry_meets_tile);
 
-/* Arguments: geom, tile_low, tile_high, distance */
+/* Implements redblue_meets_tile(geom, tile_low, tile_high, distance). */
 Datum
 redblue_geometry_meets_tile(PG_FUNCTION_ARGS)
 {
@@ -205,7 +205,7 @@ redblue_geometry_meets_tile(PG_FUNCTION_ARGS)
 
 PG_FUNCTION_INFO_V1(redblue_geometry_tiles_of);
 
-/* Arguments: geom, tile_lows, tile_highs, distance */
+/* Implements redblue_tiles_of(geom, tile_lows, tile_highs, distance). */
 Datum
 redblue_geometry_tiles_of(PG_FUNCTION_ARGS)
 {
@@ -227,8 +227,8 @@ redblue_geometry_tiles_of(PG_FUNCTION_ARGS)
 /* ---- solids ---- */
 
 /*
- * Returns true if an SQL function of two geometries can tell from their stored boxes that they are
- * disjoint. The boxes have float coordinates rounded outward, so the geometries are disjoint, too.
+ * Returns true if the stored boxes prove that two geometries are disjoint. Stored boxes have float
+ * coordinates rounded outward, so geometries with disjoint boxes are disjoint.
  */
 static bool
 are_stored_boxes_disjoint(const rb_geometry_header *red, const rb_geometry_header *blue)
@@ -486,7 +486,10 @@ redblue_geometry_overlap_area(PG_FUNCTION_ARGS)
 
 /* ---- position ---- */
 
-/* Finds the position of two geometries. Returns false if either geometry is empty. */
+/*
+ * Finds the position of the first geometry relative to the second. Returns false if either geometry
+ * is empty.
+ */
 static bool
 find_position_of_geometries(FunctionCallInfo fcinfo, const char *function, int *position)
 {

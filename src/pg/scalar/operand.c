@@ -28,7 +28,7 @@
 static const char *const argument_names[3] = {"the first geometry", "the second geometry",
 											  "the geometry"};
 
-/* Limit of the cache in bytes, in addition to the two values that are compared */
+/* Limit of the cache in bytes; the two values that are compared may exceed it */
 #define MOST_BYTES ((uint64) 64 << 20)
 /* The cache may use at most 1/8 of redblue.memory_limit */
 #define SHARE 8
@@ -124,8 +124,8 @@ drop_last_cached_operand(rb_pairwise *p, rb_operand_cache *a)
 }
 
 /*
- * Drops the least recently used values until the cache is within its limit, but neither of the two
- * values being compared.
+ * Drops the least recently used values until the cache is within its limit. Never drops the two
+ * values that are compared.
  */
 static void
 drop_old_cached_operands(rb_pairwise *p)
@@ -406,7 +406,7 @@ read_header_through_ewkb(FunctionCallInfo fcinfo, rb_pairwise *p, int side)
 		return;
 	read_set_of_operand(fcinfo, p, side, true);
 	o->header_known = true;
-	/* Discard the set, because the caller may need it in space. */
+	/* Discard the set: it lies in the plane, and the caller may need one in space. */
 	o->known = false;
 }
 

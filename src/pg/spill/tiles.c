@@ -28,8 +28,8 @@
 #define MAX_PILES 256
 #define PILE_PARTS 1024
 /*
- * Memory for grouping a pile, as a multiple of its size: two copies of its parts, plus tables of
- * ids
+ * Memory for grouping a pile of rows into objects, as a multiple of its size: two copies of its
+ * parts, plus tables of ids
  */
 #define GROUPING_FACTOR 3
 
@@ -108,7 +108,7 @@ bytes_to_group_pile(rb_kind kind, uint64 parts)
 	return GROUPING_FACTOR * parts * (rb_kind_width(kind) + 2) * sizeof(double);
 }
 
-/* Raises the failure to load or write spilled rows, or the interrupt that has stopped it. */
+/* Raises the error that stopped loading or writing spilled rows, or the interrupt that did. */
 static void
 raise_spill_failure(const rb_spill *s, rb_status status, const rb_error *error)
 {

@@ -54,8 +54,8 @@ typedef enum rb_worker_state
 } rb_worker_state;
 
 /*
- * Worker word: state, process id, and a number unique to each start. The process is the session
- * that starts the worker, and later the worker.
+ * Worker word: state, process id, and a number unique to each start. The process id is that of the
+ * session that starts the worker, and later that of the worker.
  */
 #define RB_WORKER_WORD(number, pid, state) \
 	((uint64) (number) << 32 | (uint64) (uint32) (pid) << 2 | (uint64) (state))
@@ -75,7 +75,10 @@ typedef enum rb_device_state
 	RB_DEVICE_WARM /* Found and open, so that a join can begin on it at once */
 } rb_device_state;
 
-/* Mailbox slot for a message to the worker: state, and the number of earlier uses */
+/*
+ * State of a mailbox slot for a message to the worker. The word of a slot also counts its earlier
+ * uses.
+ */
 #define RB_POST_FREE 0
 #define RB_POST_CLAIMED 1 /* Claimed by a session that is writing it */
 #define RB_POST_SENT 2
@@ -201,7 +204,7 @@ typedef struct rb_sent_side
 	int32 srid;
 	rb_sent_rows rows;
 	uint64 number;   /* Number of the cached side; 0 for RB_FROM_ROWS */
-	uint32 ncuts;    /* Number of cuts for RB_FROM_DELTA; one more is sent */
+	uint32 ncuts;    /* Number of cuts for RB_FROM_DELTA, without the additional last one */
 	rb_to_keep keep; /* How to cache the side; card_bytes is 0 if it should not be cached */
 } rb_sent_side;
 
@@ -289,7 +292,7 @@ typedef struct rb_request
 	rb_error error;
 	rb_stats stats;
 	char note[200];     /* Reason why the device was not used, or an empty string */
-	uint64 not_kept[2]; /* Size of a side that should have been cached but did not fit, in bytes */
+	uint64 not_kept[2]; /* Bytes of each side that should have been cached but did not fit */
 
 	/* Counters of the bytes of the sides, from the session to the worker */
 	rb_way there[RB_LANES];
@@ -309,7 +312,7 @@ typedef struct rb_request
 		char bytes[RB_SENT_BYTES];
 		struct
 		{
-			int64 front_of_red; /* Writable space before the first id, which every block has */
+			int64 front_of_red; /* Writable space in front of the column, as every rb_block has */
 			int64 red[RB_BLOCK];
 			int64 front_of_blue;
 			int64 blue[RB_BLOCK];
@@ -504,8 +507,8 @@ extern void rb_served_abandon(rb_served *served);
 /* Opens the store before any other use; the number is the worker's. */
 extern void rb_store_open(rb_service_block *block, uint32 number);
 /*
- * Stops listing cached sides. Another worker may list its own as soon as the block's word permits
- * it.
+ * Removes all sides from the list in the block. Must be called before rb_service_leave, because
+ * another worker may then start and list its own sides.
  */
 extern void rb_store_close(void);
 /*
