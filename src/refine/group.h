@@ -25,7 +25,7 @@ typedef struct rb_cells_plc
 	rb_plc plc;        /* The caller sets its points and seeds */
 	rb_table split;    /* Subsegments, mapped to the points that split them, from 0 */
 	uint32_t nold;     /* Number of mesh vertices in the PLC, and of its first new point */
-	rb_numbers sites;  /* These vertices, ascending; empty if they are all vertices of the mesh */
+	rb_numbers sites;  /* Mesh vertices in the PLC, ascending; empty if the PLC has all of them */
 	rb_table numbers;  /* Vertices, mapped to their numbers in the PLC, if there are `sites` */
 	rb_numbers facets; /* Mesh facet of each facet */
 	uint32_t (*triangles)[3];

@@ -35,7 +35,7 @@ typedef struct rb_refining
 	 * facet is
 	 */
 	uint32_t nfacets, nsegments; /* Counts of the input, after splitting facets that bend */
-	uint32_t given_facets;       /* Number of facets before that; later numbers are parts */
+	uint32_t given_facets;       /* Number of facets before splitting; higher numbers are parts */
 	uint32_t *facet_of;          /* Original facet of each part */
 	uint32_t all_facets;
 	double hull_rounds; /* Distance within which points count as on a plane (hull.c) */

@@ -88,7 +88,7 @@ rb_entry_needed(rb_entry64 e)
 {
 	return (e >> 44 & 1) != 0;
 }
-/* Returns the entry with its bit `needed` set, if that is true. */
+/* Returns the entry, with its bit `needed` set if the argument is true. */
 RB_HOST_DEVICE rb_entry64
 rb_entry_need(rb_entry64 e, bool needed)
 {

@@ -262,7 +262,7 @@ extern rb_status rb_meshing_make(rb_meshing_run *run);
 /* Refines the mesh; a work function. */
 extern rb_status rb_meshing_refine(rb_meshing_run *run);
 
-/* Work function. Changes the PLC as rb_meshing_fill_plc does, but does not keep the mesh. */
+/* Changes the PLC as rb_meshing_fill_plc does, but does not keep the mesh; a work function. */
 extern rb_status rb_meshing_finish_plc(rb_meshing_run *run);
 
 /* Builds a mesh of each solid, and raises the error of one that could not be meshed. */

@@ -97,7 +97,7 @@ struct rb_cache_lookup
 	BlockNumber unchanged; /* Number of unchanged pages */
 	bool renewed;          /* True if the local manifest was updated */
 	bool keep;             /* True if what is read is to be cached */
-	rb_cut *cuts;          /* Runs of cached and of newly read rows */
+	rb_cut *cuts;          /* Ranges of cached and of newly read rows */
 	uint32 ncuts;
 	uint64 skipped;      /* Rows without a part */
 	rb_page_note *notes; /* Notes of the pages that are read */
@@ -605,7 +605,7 @@ rb_side_cache_ids_ascend(const rb_cache_lookup *look)
 	return look->stored.ascend;
 }
 
-/* Appends a run of rows and parts of the cached set or, if `fresh`, of the newly read rows. */
+/* Appends a range of rows and parts of the cached set or, if `fresh`, of the newly read rows. */
 static void
 append_cut_of_rows(rb_cache_lookup *look, bool fresh, uint32 row, uint32 rows, uint32 part,
 				   uint32 parts)
