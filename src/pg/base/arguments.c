@@ -396,15 +396,16 @@ check_rotation(const rb_arguments *a, const double *r)
 
 			if (fabs(dot - (i == k)) <= MOST_SKEW)
 				continue;
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("%s: argument \"rotation\" is not a rotation", a->function),
-					 i == k ? errdetail("The square of the length of row %d is %.9g, not 1.", i + 1,
-										dot)
-							: errdetail("The scalar product of rows %d and %d is %.9g, not 0.",
-										i + 1, k + 1, dot),
-					 errhint("The rows are the axes of the model, as unit vectors with an error of "
-							 "at most 1e-6: write all digits.")));
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: argument \"rotation\" is not a rotation", a->function),
+				 i == k
+					 ? errdetail("The square of the length of row %d is %.9g, not 1.", i + 1, dot)
+					 : errdetail("The scalar product of rows %d and %d is %.9g, not 0.", i + 1,
+								 k + 1, dot),
+				 errhint("Write all digits: the rows are the axes of the model, unit vectors with "
+						 "an error of at most 1e-6.")));
 		}
 }
 

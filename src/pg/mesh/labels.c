@@ -196,7 +196,7 @@ read_label(const rb_meshing_run *run, const rb_meshing_label_source *from, label
 						errmsg("%s: rows of %s with id " INT64_FORMAT
 							   " have different values in column \"%s\"",
 							   run->call->function, from->side, id, from->column),
-						errdetail("A facet or region can be in one group only.")));
+						errdetail("A facet or region can belong to only one group.")));
 	}
 	text = SPI_getvalue(row, desc, 1);
 	if (text == NULL)

@@ -371,7 +371,7 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 							errmsg("%s: %s lies on facet %s", function,
 								   text_of_flaw_vertex(run, f->a), text_of_flaw_facet(run, f->b)),
 							errdetail("The point is at %s and is not a vertex of the facet.", at),
-							errhint("Make the point a vertex of the facet or remove it%s.",
+							errhint("Make the point a vertex of the facet, or remove the point%s.",
 									split_hint(run))));
 			break;
 		case RB_FLAW_POINT_ON_SEGMENT:

@@ -626,11 +626,12 @@ check_free_vertex_ids(const rb_meshing_run *run, const char *name)
 				 "%s: too few vertex ids are left in mesh \"%s\", whose largest id is " INT64_FORMAT,
 				 run->call->function, name, names->last_vertex),
 			 errdetail_plural(
-				 "The refined mesh needs an id for %u new vertex above the largest id.",
-				 "The refined mesh needs ids for %u new vertices above the largest id.", added,
-				 added),
-			 errhint("Renumber these vertices, in the table of vertices and in the tables "
-					 "that refer to them.")));
+				 "The refined mesh needs %u id above the largest one, for its new vertex.",
+				 "The refined mesh needs %u ids above the largest one, for its new vertices.",
+				 added, added),
+			 errhint(
+				 "Renumber the vertices with the largest ids, in the table of vertices and in the tables "
+				 "that refer to them.")));
 }
 
 /* Loads and checks an existing mesh and refines it. */

@@ -196,7 +196,7 @@ rb_raise_geometry(const rb_geometry_place *p, rb_geometry_fault fault, const rb_
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("%s: unclosed ring in %s", function, where),
-					 errdetail("The last point of a ring must equal its first, Z included.")));
+					 errdetail("The last point of a ring must equal the first, including Z.")));
 			break;
 		case RB_GEOMETRY_NOT_FINITE:
 			ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
