@@ -509,8 +509,8 @@ add_behind(rb_recovery *r, rb_cavity_work *w, int side, bool *clear)
 }
 
 /*
- * Finds the polyhedron faces of a filled side where the vertex behind is inside the circumsphere of
- * the tetrahedron in front.
+ * Finds the polyhedron faces of a filled side for which the vertex behind the face is inside the
+ * circumsphere of the tetrahedron in front of it.
  */
 static rb_status
 find_cavity_faces_not_delaunay(rb_recovery *r, rb_cavity_half *half)

@@ -28,12 +28,13 @@
 #define MAX_WRAP_POINTS 64 /* number of vertices up to which gift wrapping is faster than carving */
 #define MAX_VISIBILITY_POINTS 256 /* maximum number of vertices for which visibility is tested */
 /*
- * Number of tests of an edge against a face after which a filling by visible vertices is abandoned,
- * if the PLC limits the work: cut facets can then be moved to a coarser grid. Others have no other
- * way.
+ * Number of tests of an edge against a face after which a filling by visible vertices is abandoned
+ * if the PLC limits the work, because cut facets can then be moved to a coarser grid. Without a
+ * limit there is no alternative.
  */
 #define MAX_VISIBILITY_TESTS 100000
-#define WORK_PER_POINT 100            /* work for a vertex of a polyhedron, in such tests */
+/* work for a vertex of a polyhedron, in tests of an edge against a face */
+#define WORK_PER_POINT 100
 #define NOT_USED ((uint32_t) 1 << 31) /* a bit that no tetrahedron index has (RB_MAX_TETS) */
 
 /* ---- gift wrapping ---- */
@@ -104,7 +105,8 @@ does_wrapping_tet_hit_open_face(rb_recovery *r, rb_cavity_half *half, const uint
 }
 
 /*
- * Returns the vertex for face v, or RB_NONE. *empty is set if no vertex is inside its circumsphere.
+ * Returns the vertex that forms a tetrahedron with face v, or RB_NONE. *empty is set if no vertex
+ * is inside the tetrahedron's circumsphere.
  */
 static uint32_t
 choose_wrapping_vertex(rb_recovery *r, rb_cavity_half *half, const uint32_t *v, bool only_seen,
@@ -365,7 +367,7 @@ link_inside(rb_recovery *r, rb_cavity_half *half, const rb_mesh *all, const uint
 	return RB_OK;
 }
 
-/* Fills a half with the Delaunay tetrahedra of its points, less those outside. */
+/* Fills a half with the Delaunay tetrahedra of its points, without those outside the polyhedron. */
 static rb_status
 fill_by_carving(rb_recovery *r, rb_cavity_half *half, rb_filled *filled)
 {

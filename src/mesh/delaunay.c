@@ -5,8 +5,8 @@
  * A walk finds a tetrahedron whose circumsphere contains the new point. A search from there finds
  * all such tetrahedra, because they are connected. They are removed, and the faces around the
  * cavity are joined to the point (Bowyer; Watson, 1981). Ghosts cover the space outside the hull,
- * which therefore needs no special case. Ties are broken by index (mesh.c), so the set of tetrahedra
- * is unique, whatever the order of insertion.
+ * which therefore needs no special case. Ties are broken by index (mesh.c), so the set of
+ * tetrahedra is unique, whatever the order of insertion.
  *
  * Points are copied and numbered in the order of delaunay_order.c. A large mesh is started by one
  * thread. Then several threads insert points concurrently, each along its own part of the curve, as
@@ -146,9 +146,9 @@ compute_ghost_plane(const double *a, const double *b, const double *c)
 }
 
 /*
- * Returns 1 if e is inside, -1 if it is not, and 0 if that is undecided. The rounding errors of u
- * and of the sum are at most 2^-50 (u.u + |u| |w|) in total, and underflow adds less than 2^-1000.
- * Overflow leads to an infinite bound or a NaN, for which the comparison is false.
+ * Returns 1 if e is inside the sphere, -1 if it is not, and 0 if this is undecided. The rounding
+ * errors of u and of the sum are at most 2^-50 (u.u + |u| |w|) in total, and underflow adds less
+ * than 2^-1000. Overflow leads to an infinite bound or a NaN, for which the comparison is false.
  */
 static ALWAYS_INLINE int
 side_of_delaunay_sphere(const rb_sphere *sphere, const double *a, const double *e)
@@ -246,7 +246,7 @@ typedef struct rb_inserter
 	char apart[128]; /* padding that keeps inserters on separate cache lines */
 } rb_inserter;
 
-#define HELD_BY(i) (((i) + 1) << 16)   /* lock bits of inserter i, above all marks */
+#define HELD_BY(i) (((i) + 1) << 16)   /* lock bits of inserter i, higher than any mark */
 #define SLOTS_AT_ONCE RB_SIZE(256, 16) /* slots reserved at once */
 
 struct rb_inserting
@@ -262,7 +262,7 @@ struct rb_inserting
 	bool equal;            /* true if two points have equal coordinates */
 };
 
-/* Locks tetrahedron t if it is free and returns whether it did; `held` must have room. */
+/* Locks tetrahedron t if it is free, and returns true if it was; `held` must have room. */
 static ALWAYS_INLINE bool
 try_lock_tet(rb_inserter *w, uint32_t t)
 {
@@ -293,8 +293,8 @@ unlock_tets(rb_inserter *w)
 }
 
 /*
- * Returns an unused slot and locks it. Another thread may briefly hold a slot of the free list
- * until it finds that it is dead.
+ * Returns an unused slot and locks it. Another thread may briefly hold a slot of the free list,
+ * until that thread finds that the slot is dead.
  */
 static uint32_t
 pop_slot(rb_inserter *w)
@@ -501,8 +501,8 @@ prefetch_delaunay_neighbors(const rb_mesh *m, uint32_t t, bool all)
 }
 
 /*
- * Finds all tetrahedra in conflict with v, breadth first from t, which must be one. Marks them with
- * RB_MARK and their outer neighbors with RB_MARK2.
+ * Finds all tetrahedra in conflict with v, breadth first from t, which must be in conflict. Marks
+ * them with RB_MARK and their outer neighbors with RB_MARK2.
  */
 static ALWAYS_INLINE rb_status
 find_cavity(rb_mesh *m, uint32_t v, uint32_t t, bool all)
@@ -1128,7 +1128,10 @@ close_inserters(rb_inserting *s)
 	RB_FREE(memory, s->inserters);
 }
 
-/* Makes room for all tetrahedra, extrapolated from those of the first points. */
+/*
+ * Makes room for all tetrahedra, whose number is extrapolated from those of the first `done`
+ * points.
+ */
 static rb_status
 room_for(rb_mesh *m, uint32_t done, uint32_t points, double share)
 {
@@ -1162,8 +1165,8 @@ insert_some(rb_mesh *m, const uint32_t *begun, const uint32_t *points, uint32_t 
 }
 
 /*
- * Inserts the points `from` to `to` - 1, then repeatedly those that were deferred, as long as their
- * number drops fast enough; one thread inserts the rest. s->equal is set if two points have equal
+ * Inserts the points `from` to `to` - 1, then repeatedly the deferred ones, as long as their number
+ * drops fast enough; one thread inserts the rest. s->equal is set if two points have equal
  * coordinates; which of them was inserted is then undefined.
  */
 static rb_status

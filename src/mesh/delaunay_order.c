@@ -30,8 +30,8 @@
 /* ---- order of the points ---- */
 
 /*
- * Returns true if the ordering of points or tetrahedra must stop. Polls only for some i, because the
- * iterations of its callers are short.
+ * Returns true if the ordering of points or tetrahedra must stop. Polls only for some i, because
+ * the iterations of its callers are short.
  */
 static inline bool
 should_stop_delaunay_order(const rb_context *ctx, size_t i)
@@ -292,7 +292,7 @@ static const uint8_t turns[16][4] = {{0},          {0, 1, 2, 3}, {0, 2, 3, 1}, {
 									 {2, 0, 1, 3}, {2, 1, 3, 0}, {0},          {2, 3, 0, 1},
 									 {3, 0, 2, 1}, {3, 1, 0, 2}, {3, 2, 1, 0}, {0}};
 
-/* Inverse permutations */
+/* Inverses of the permutations in `turns` */
 static const uint8_t returns[16][4] = {{0},          {0, 1, 2, 3}, {0, 3, 1, 2}, {0, 2, 3, 1},
 									   {1, 0, 3, 2}, {0},          {2, 0, 1, 3}, {3, 0, 2, 1},
 									   {1, 2, 0, 3}, {3, 1, 0, 2}, {0},          {2, 3, 0, 1},
@@ -306,8 +306,8 @@ rank_of_ordered_tet_corner(uint32_t v)
 }
 
 /*
- * Returns the last corner << 2 | the first corner. It is free of branches, because they would be
- * unpredictable.
+ * Returns the last corner << 2 | the first corner of a tetrahedron, without branches, which would
+ * be unpredictable.
  */
 static inline uint32_t
 turn_of_corners(const uint32_t *v)

@@ -3,14 +3,15 @@
  *	  Finds the two facets between which doubles leave no room for a mesh, so that an error can name
  *	  them.
  *
- * Candidates are the triangles nearest to the location of the flaw. Each of them is compared with all
- * triangles of other facets, and the pair with the smallest gap is the result. The gap of two
+ * Candidates are the triangles nearest to the location of the flaw. Each of them is compared with
+ * all triangles of other facets, and the pair with the smallest gap is the result. The gap of two
  * triangles is the distance between one of them and what the other does not share with it: the
  * corners that are not common, and the edges between these. So triangles with a common edge have a
  * gap, too, which is small if their angle is.
  *
- * Distances are the nearest doubles, and of equal ones the first triangles count. Boxes rule out most
- * pairs: a difference of coordinates that exceeds a double also does before it is rounded.
+ * Distances are rounded to the nearest doubles; of equal gaps, the one found first counts. Boxes
+ * rule out most pairs: if a rounded difference of coordinates exceeds a distance, so does the exact
+ * difference.
  */
 #include "mesh/weld.h"
 
@@ -34,7 +35,7 @@ typedef struct gap_search
 	rb_context *ctx;
 	const rb_plc *plc;
 	rb_exact_env env;
-	near_triangle near[CANDIDATES]; /* in ascending order of their distances */
+	near_triangle near[CANDIDATES]; /* candidates, by ascending distance */
 	uint32_t n;
 	uint32_t of[2]; /* triangles of the smallest gap so far */
 	double gap;

@@ -1,6 +1,6 @@
 /*
  * facet_polygons.c
- *	  Finds the polygon of its facet that each face of a mesh lies in.
+ *	  Finds, for each face of a mesh, the polygon of its facet in which the face lies.
  *
  * A facet of several polygons is planar, so all tests are made in the projection along the axis
  * nearest to its normal, in which the triangles of its polygons do not overlap. The centroid of a
@@ -41,7 +41,7 @@ typedef struct naming
 	int axis;       /* axis of projection */
 	/* The point to locate */
 	const double *point[3];
-	int npoints; /* number of these points: 1, or 3 to locate their centroid */
+	int npoints; /* number of entries of `point`: 1, or 3 to locate their centroid */
 	uint32_t best;
 } naming;
 
@@ -198,7 +198,9 @@ lies_in(naming *w, uint32_t triangle)
 	return turn != 0;
 }
 
-/* Takes the polygon of a triangle if it has the least number of those that contain the point. */
+/*
+ * Takes the polygon of a triangle if it has the lowest number among those that contain the point.
+ */
 static rb_status
 try_triangle(void *user, uint32_t item)
 {

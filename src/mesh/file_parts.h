@@ -22,7 +22,7 @@ extern rb_status rb_file_reserve(rb_context *ctx, rb_buffer *b, uint64_t more);
 extern void rb_file_text(rb_buffer *b, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Write a number with its lowest byte first, and return the byte behind it. */
+/* Writes a number of 32 bits with its lowest byte first, and returns the position after it. */
 static inline uint8_t *
 rb_file_le32(uint8_t *at, uint32_t x)
 {
@@ -31,6 +31,7 @@ rb_file_le32(uint8_t *at, uint32_t x)
 	return at + 4;
 }
 
+/* Writes a number of 64 bits with its lowest byte first, and returns the position after it. */
 static inline uint8_t *
 rb_file_le64(uint8_t *at, uint64_t x)
 {
@@ -39,6 +40,7 @@ rb_file_le64(uint8_t *at, uint64_t x)
 	return at + 8;
 }
 
+/* Writes a double with its lowest byte first, and returns the position after it. */
 static inline uint8_t *
 rb_file_le_double(uint8_t *at, double x)
 {
@@ -53,7 +55,7 @@ rb_file_le_double(uint8_t *at, double x)
 /* Returns RB_BAD_GEOMETRY if a corner is not a valid point index. */
 extern rb_status rb_file_check_corners(rb_context *ctx, const rb_mesh_rows *rows);
 
-/* Numbers of ids, which are given as an array */
+/* Hash table that maps ids, given as an array, to their numbers */
 #define RB_HASH rb_file_ids
 #define RB_HASH_SLOT uint32_t
 #define RB_HASH_KEY int64_t
@@ -75,7 +77,7 @@ typedef struct rb_file_groups
 	const uint32_t *corner;
 	int64_t *id;   /* distinct ids, in ascending order, without RB_MESH_NO_LABEL */
 	uint32_t nid;  /* number of distinct ids */
-	bool has_rest; /* some elements have no label; their group has the number nid */
+	bool has_rest; /* true if some elements have no label; their group has the number nid */
 	size_t id_cap;
 	rb_file_ids table; /* numbers of the ids */
 	bool ids_are_tags;

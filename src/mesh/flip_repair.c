@@ -175,9 +175,9 @@ is_convex_from_above(rb_recovery *r, const rb_repair *q, uint32_t a, uint32_t b,
 }
 
 /*
- * Finds the subfaces abd and abe. *i is RB_NONE if they are not of one facet, or do not form a convex
- * quadrilateral: with edge de, the faces of the facet would then overlap. Tetrahedra as flat as the
- * facet may be positive even so, because rounding has bent it.
+ * Finds the subfaces abd and abe. *i is RB_NONE if they are not of one facet, or do not form a
+ * convex quadrilateral: with edge de, the faces of the facet would then overlap. The new tetrahedra
+ * can be positive nevertheless, because they are as flat as the facet, which rounding has bent.
  */
 static rb_status
 find_soft_faces(rb_recovery *r, rb_repair *q, uint32_t a, uint32_t b, uint32_t d, uint32_t e,

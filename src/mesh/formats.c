@@ -2,14 +2,15 @@
  * formats.c
  *	  Writes a mesh in the formats of other programs.
  *
- * VTU: a VTK UnstructuredGrid, in XML with the bytes of each array in base64, after its length in 64
- * bits. Bytes as such, in a section of their own, would take a quarter less, but they are not XML,
+ * VTU: a VTK UnstructuredGrid, in XML with the bytes of each array in base64, after its length in
+ * 64 bits. Raw bytes, in a section of their own, would take a quarter less, but they are not XML,
  * and meshio 5 cannot read such a section with a Python whose base64 decoder reads on after
  * padding. Connectivity is written with 32 bits if all offsets and indices fit, else with 64 bits.
  *
  * Gmsh's binary MSH 4.1: groups of tetrahedra become volumes and groups of faces become surfaces,
  * each with a physical group. Its name is the label of the group, or contains the id of the region
- * or facet. Elements without label form a group, too, because meshio 5 needs one for each element. All nodes belong to the first volume, which always exists.
+ * or facet. Elements without a label form a group, too, because meshio 5 needs one for each
+ * element. All nodes belong to the first volume, which always exists.
  */
 #include "mesh/formats.h"
 
@@ -80,7 +81,7 @@ typedef struct vtu_file
 	/* four times the tetrahedron of each face, plus the opposite corner, or NULL */
 	const uint32_t *bulk_side;
 	bool has[ARRAYS];
-	bool narrow; /* indices have 32 bits */
+	bool narrow; /* true if indices have 32 bits */
 } vtu_file;
 
 /* Returns the number of cells of a VTU file: tetrahedra and faces. */
@@ -145,7 +146,7 @@ typedef struct base64
 	int pending;
 } base64;
 
-/* Writes four digits. */
+/* Writes the four digits of a group of three bytes. */
 static void
 base64_write(base64 *to)
 {

@@ -3,8 +3,9 @@
  *	  Writes a mesh as the bytes of a file for other programs: VTU, Gmsh's MSH, XDMF or Abaqus
  *	  input; extracts the surfaces of its regions.
  *
- * VTU and MSH are written in binary, little endian; the others are text. Point indices start at 0 here; each writer
- * converts them as its format requires. Ids of regions, facets and parents are the user's.
+ * VTU and MSH are written in binary, little endian; the others are text. Point indices start at 0
+ * here; each writer converts them as its format requires. Ids of regions, facets and parents are
+ * the user's.
  */
 #ifndef RB_MESH_FORMATS_H
 #define RB_MESH_FORMATS_H
@@ -37,7 +38,10 @@ typedef struct rb_mesh_rows
 	const int64_t *parent;
 	const uint32_t (*tets)[4];
 	const int64_t *region; /* region of each tetrahedron, or NULL if all are in region 1 */
-	/* ratio of circumradius to shortest edge, and degrees, of each tetrahedron, or NULL to omit them */
+	/*
+	 * ratio of circumradius to shortest edge, and smallest dihedral angle in degrees, of each
+	 * tetrahedron, or NULL to omit them
+	 */
 	const double *radius_edge;
 	const double *min_dihedral;
 	const uint32_t (*faces)[3];
@@ -58,7 +62,7 @@ typedef struct rb_buffer
 } rb_buffer;
 
 /*
- * Appends the file to the buffer. Returns RB_OK; RB_BAD_GEOMETRY if a corner is not a valid point
+ * Appends a VTU file to the buffer. Returns RB_OK; RB_BAD_GEOMETRY if a corner is not a valid point
  * index; RB_STOPPED, RB_TOO_MANY_OBJECTS or a memory error. After an error the buffer ends where it
  * did before.
  */
@@ -68,8 +72,9 @@ extern rb_status rb_mesh_vtu(rb_context *ctx, const rb_mesh_rows *rows, rb_buffe
 extern rb_status rb_mesh_gmsh(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
 
 /*
- * Appends a VTU file for OpenGeoSys, as above: the tetrahedra with their materials, or a group of
- * faces with the numbers of their points, tetrahedra and sides in that file.
+ * Appends a VTU file for OpenGeoSys: the tetrahedra with their materials, or a group of faces with
+ * the numbers of their points, tetrahedra and sides in the file of tetrahedra. Returns what
+ * rb_mesh_vtu does.
  */
 extern rb_status rb_mesh_ogs(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
 
@@ -130,9 +135,9 @@ typedef struct rb_mesh_split
 
 /*
  * Doubles the vertices along faults, which are faces with the same region on both sides, except on
- * their rims. Sets `to` to the resulting mesh, which uses the arrays of s and those of `rows`. Faces
- * of the second sides follow the others. All corners must be valid point indices. The caller frees
- * the arrays by rb_mesh_split_free, also after an error.
+ * their rims. Sets `to` to the resulting mesh, which uses the arrays of s and those of `rows`.
+ * Faces of the second sides follow the others. All corners must be valid point indices. The caller
+ * frees the arrays by rb_mesh_split_free, also after an error.
  */
 extern rb_status rb_mesh_split_faults(rb_context *ctx, const rb_mesh_rows *rows, rb_mesh_split *s,
 									  rb_mesh_rows *to);

@@ -316,7 +316,10 @@ bounds_facet(merging *m, const shared *e, bool *bounds)
 	return status;
 }
 
-/* Selects which segments at an edge remain, or appends one that bounds several facets. */
+/*
+ * Selects which segments at an edge remain. If three or more triangles share an edge that bounds no
+ * facet and is no segment, appends the edge to the new segments.
+ */
 static rb_status
 choose_segments(merging *m, const shared *e)
 {

@@ -4,8 +4,8 @@
  *
  * A facet grows from its largest triangle, the seed. Facets adjacent to it join if all their
  * corners are near the plane of the seed and all their triangles are inclined to it by no more than
- * the angle given. Every condition refers to the seed, not to the neighbor, so a facet cannot follow
- * a curved surface step by step, and the order in which facets are visited does not matter.
+ * the angle given. Every condition refers to the seed, not to the neighbor, so a facet cannot
+ * follow a curved surface step by step, and the order in which facets are visited does not matter.
  *
  * A tolerance is a distance: the length of the seed's longest side times the tangent of the angle,
  * which is how far the plane moves at that distance if it is turned by the angle. All corners of a
@@ -30,10 +30,15 @@
  * at least ten times the bound of its few dozen roundings
  */
 #define RB_SLACK 0x1p-43
-/* Smallest such error that underflow does not falsify */
+/*
+ * Smallest of these errors for which the comparison in doubles is trusted; underflow may falsify
+ * smaller ones
+ */
 #define RB_SLACK_LEAST 0x1p-960
 
-/* A facet may grow from here; ordered by area, largest first, then by triangle */
+/*
+ * Triangle from which a facet may grow; seeds are ordered by area, largest first, then by triangle
+ */
 typedef struct seed
 {
 	double area; /* squared length of the normal */
@@ -51,14 +56,15 @@ typedef struct growing
 	double *tolerance;
 	double tangent;  /* tangent of the angle */
 	double farthest; /* largest distance of a merged corner from the plane of its seed */
-	/* Units: the facets before, named by their first polygons */
+	/* Units: the facets before they grow, identified by their first polygons */
 	uint32_t *unit_of;  /* for each triangle */
 	rb_buckets members; /* triangles of each unit */
 	rb_buckets links;   /* ends of edges at each unit: edge << 1 | end */
 	bool *used;         /* for each unit, whether it is part of a facet that has grown */
-	uint8_t *refused;   /* for each unit, orientations in which the seed refused it: 1, 2 */
-	uint32_t *queue;    /* units of the facet that grows */
-	uint32_t *seen;     /* units that it refused */
+	/* for each unit, bits 1 and 2 for the orientations in which the seed refused it */
+	uint8_t *refused;
+	uint32_t *queue; /* units of the facet that grows */
+	uint32_t *seen;  /* units that the facet that grows has refused */
 	uint32_t nqueue, nseen;
 	seed *seeds;
 	/* The seed */
@@ -134,7 +140,9 @@ is_near_flat_seed(growing *g, const double *p)
 	return within;
 }
 
-/* Compares the slope of a triangle with the angle exactly; its normal n points up if `sign` is 1. */
+/*
+ * Compares the slope of a triangle with the angle exactly; its normal n points up if `sign` is 1.
+ */
 static bool
 is_level_with_flat_seed_exactly(const growing *g, const double *a, const double *b, const double *c,
 								int sign)
@@ -381,7 +389,9 @@ grow_nearly_flat_facet(growing *g, const seed *s)
 	return RB_OK;
 }
 
-/* Returns the tangent of an angle in degrees, at most RB_MERGE_LARGEST, the same on all machines. */
+/*
+ * Returns the tangent of an angle in degrees, at most RB_MERGE_LARGEST, the same on all machines.
+ */
 static double
 tangent_of(double degrees)
 {

@@ -20,21 +20,21 @@ typedef struct rb_plc_pieces
 } rb_plc_pieces;
 
 #define RB_INPUT_MEETS 1 /* a piece of the input meets other pieces */
-#define RB_INPUT_MET 2   /* it did in some round */
+#define RB_INPUT_MET 2   /* a piece of the input met other pieces in some round */
 
 /* RB_INPUT_MEETS and RB_INPUT_MET of each input triangle, segment and point */
 typedef struct rb_meeting_inputs
 {
 	uint8_t *triangle;
 	uint8_t *segment;
-	uint8_t *point; /* by its number before anything was split */
+	uint8_t *point; /* by the number of the point before anything was split */
 	uint32_t npoints;
 } rb_meeting_inputs;
 
 /*
  * Splits all pieces that meet, in rounds, until nothing meets or further rounds are not likely to
- * help; sets *sound in the first case. Marks in *meets the inputs of the pieces that met and of
- * those that still meet.
+ * help; sets *sound to true if nothing meets. Marks in *meets the inputs of the pieces that met and
+ * of those that still meet.
  */
 extern rb_status rb_pieces_split(rb_context *ctx, const rb_backend *backend, rb_plc_pieces *pieces,
 								 rb_meeting_inputs *meets, rb_split_done *split, bool *sound);

@@ -44,19 +44,16 @@ typedef struct rb_plc
 	const uint32_t *facet_of;
 	/*
 	 * For each facet, 0 if it is flat to within rounding. Otherwise all its corners are within half
-	 * of this distance of a plane, and its faces may be anywhere between them: all its edges of two
-	 * triangles are soft. NULL if all facets are flat.
+	 * of this distance from a plane, and its faces may be anywhere between the corners: all its
+	 * edges of two triangles are soft. NULL if all facets are flat.
 	 */
 	const double *tolerance;
 	/* segments given in addition to facet boundaries; ends differ */
 	const uint32_t (*segments)[2];
 	const rb_seed *seeds;
-	/* Number of points, with Steiner points, that the mesh may not exceed; 0 for no limit */
+	/* Maximum number of points of the mesh, including Steiner points; 0 for no limit */
 	uint32_t max_points;
-	/*
-	 * Work in the recovery of facets that may not be exceeded, in tests of an edge against a face; 0
-	 * for no limit
-	 */
+	/* Maximum work in the recovery of facets, in tests of an edge against a face; 0 for no limit */
 	uint64_t max_work;
 } rb_plc;
 

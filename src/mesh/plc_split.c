@@ -39,8 +39,9 @@
 #define RB_ROUNDS_FREE 3 /* rounds in which meetings need not become fewer */
 #define RB_FLAT_ROUNDS 3 /* rounds in which flat triangles are dropped */
 /*
- * Triangles are flat up to the distance over which points are unified in this round, but, unless
- * doubles are too coarse, only up to a part of the extent that is no fault of a mesh
+ * Triangles are flat up to the distance over which round RB_FLAT_ROUND unifies points, but at most
+ * up to RB_FLAT_EXTENT times the extent, which is too little for a fault of a mesh, and at least up
+ * to the distance of round 0, which doubles do not resolve
  */
 #define RB_FLAT_ROUND 3
 #define RB_FLAT_EXTENT 0x1p-33
@@ -87,11 +88,11 @@ typedef struct splitting
 	RB_VEC(coordinates) points;
 	RB_VEC(triangle_line) lines;   /* ordered by triangle */
 	triple_vec on_edge;            /* triples: lower end of the edge, higher end, point on it */
-	triple_vec near_edge;          /* as on_edge: points near edges, found later */
+	triple_vec near_edge;          /* like on_edge, for points near edges, which are found later */
 	triple_vec inside;             /* triples: triangle, 0, point inside it */
 	triple_vec cuts;               /* triples: line, 0, point that splits it */
 	triple_vec hard;               /* triples: two points, 0; edges that must become segments */
-	RB_VEC(edge_overlap) overlaps; /* become segments, too */
+	RB_VEC(edge_overlap) overlaps; /* overlaps of edges, which become segments */
 	RB_VEC(uint32_t) ring;         /* points around the current triangle */
 	RB_VEC(uint8_t) bytes;         /* polygon of the current triangle */
 	rb_point_hash corners;
@@ -113,7 +114,7 @@ typedef struct splitting
 	bool changed;
 } splitting;
 
-/* Makes room for more elements; their numbers must have 32 bits. */
+/* Makes room for `more` elements of a list; fails if their indices would not fit in 32 bits. */
 #define RESERVE(s, list, more)                                                      \
 	((uint64_t) (list)->n + (more) > UINT32_MAX - 16                                \
 		 ? rb_fail((s)->ctx, RB_TOO_MANY_OBJECTS, (list)->n, UINT32_MAX - 16, NULL) \
@@ -155,8 +156,8 @@ append_split_point(splitting *s, const double *point, uint32_t *number)
 /* ---- order ---- */
 
 /*
- * Compares the positions of p and q between a and b, first along the axis on which these are farthest
- * apart. Rounding preserves the order on each axis.
+ * Compares the positions of p and q between a and b, first along the axis on which these are
+ * farthest apart. Rounding preserves the order on each axis.
  */
 static int
 compare_along_split_edge(const double *a, const double *b, const double *p, const double *q)
@@ -278,7 +279,7 @@ note_on_edge(splitting *s, uint32_t a, uint32_t b, uint32_t point)
 
 /*
  * Records that edge e of a triangle overlaps an edge of another part from one point to another.
- * Other points on the edge will split what they share.
+ * Points on the edge between these two later divide the overlap.
  */
 static rb_status
 note_overlap_of_edges(splitting *s, uint32_t of, int e, uint32_t from, uint32_t to)
@@ -330,8 +331,8 @@ note_meeting_in_split_triangle(splitting *s, uint32_t of, uint32_t other, const 
 	for (int e = -1; e < 3; e++)
 	{
 		/*
-		 * Two points form a line; of more points, each edge of the other part that contains two of
-		 * them forms one.
+		 * Two points form a line. If there are more, each edge of the other part that contains two
+		 * points forms a line.
 		 */
 		int from = -1, to = -1;
 		unsigned own, others;
@@ -392,8 +393,8 @@ record_meeting(splitting *s, const triple *meeting)
 /* ---- triangles that doubles do not resolve ---- */
 
 /*
- * Returns a distance that doubles do not resolve reliably, in a round of the given number; 0 if it is
- * out of range.
+ * Returns the distance within which doubles do not reliably resolve points, in the given round; 0
+ * if it is out of range.
  */
 static double
 unify_distance(const splitting *s, uint32_t round)
@@ -460,8 +461,8 @@ find_flat_corner(const splitting *s, uint32_t triangle, double far)
 /*
  * Finds triangles that are so flat that a point on their longest edge, rounded, may be beyond the
  * opposite corner. Such a triangle is dropped, and the corner splits the edge for all others. Only
- * pieces of inputs that met others count. Of flat triangles that share an edge, some have to wait for
- * the next round.
+ * pieces of inputs that met others count. Of flat triangles that share an edge, some have to wait
+ * for the next round.
  */
 static rb_status
 find_flat_triangles(splitting *s, const rb_meeting_inputs *meets)
@@ -696,10 +697,10 @@ near_split_point(splitting *s, const double *p, double far)
 }
 
 /*
- * Replaces each new point by a point closer than doubles can reliably resolve, if there is one.
- * Otherwise slivers between the two would cross other parts through rounding alone. The distance
- * grows with each round. Points of the PLC stay. On entry first[i] is the index of point i among
- * the distinct ones; on return, its new index.
+ * Replaces each new point by an earlier one, if there is one so near that doubles do not reliably
+ * resolve the two. Otherwise slivers between the two would cross other parts through rounding
+ * alone. The distance grows with each round. Points of the PLC stay. On entry first[i] is the index
+ * of point i among the distinct points; on return, its new index.
  */
 static rb_status
 snap_split_points(splitting *s, uint32_t *first, uint32_t n)
@@ -840,7 +841,9 @@ append_split_polygon_bytes(splitting *s, const void *bytes, size_t n)
 	return RB_OK;
 }
 
-/* Appends a closed ring of n points, outer or hole, to the polygon of the triangle that is split. */
+/*
+ * Appends a closed ring of n points, outer or hole, to the polygon of the triangle that is split.
+ */
 static rb_status
 append_split_polygon_ring(splitting *s, const uint32_t *point, uint32_t n, uint32_t *rings)
 {
@@ -999,7 +1002,10 @@ split_triangle_at_lines(splitting *s, uint32_t of, uint32_t line_from, uint32_t 
 
 /* ---- points near lines ---- */
 
-/* Returns true if a point is within distance `far` of the edge or line from a to b, between its ends. */
+/*
+ * Returns true if a point is within distance `far` of the edge or line from a to b, between its
+ * ends.
+ */
 static bool
 is_point_near_line(const splitting *s, uint32_t a, uint32_t b, uint32_t point, double far)
 {
@@ -1040,7 +1046,7 @@ is_line_before(size_t i, const void *arg)
 	return s->at[i].of < s->of || (s->at[i].of == s->of && s->at[i].other < s->other);
 }
 
-/* Returns the first line of a triangle that part `other` leaves there. */
+/* Returns the first of the lines that part `other` leaves in a triangle. */
 static uint32_t
 find_split_line(const splitting *s, uint32_t of, uint32_t other)
 {
@@ -1120,8 +1126,8 @@ split_triangle_at_near_points(splitting *s, uint32_t of, uint32_t line_from, uin
 }
 
 /*
- * Splits edges and lines at points of their triangles that are so near that rounding may have put the
- * points beyond them: lines would then cross, and the triangle could not be split.
+ * Splits edges and lines at points of their triangles that are so near that rounding may have put
+ * the points beyond them: lines would then cross, and the triangle could not be split.
  */
 static rb_status
 split_at_near_points(splitting *s)
@@ -1288,8 +1294,8 @@ drop_segments(splitting *s)
 	}
 	s->segments.n = n;
 	/*
-	 * Collect triangle edges that are segments created here; one that a facet has once is on its
-	 * boundary.
+	 * Collect triangle edges that are segments created here. An edge that occurs once in a facet is
+	 * on the facet's boundary.
 	 */
 	for (uint32_t i = 0; i < s->triangles.n && n > 0; i++)
 	{
@@ -1493,8 +1499,8 @@ mark_meeting_inputs(const splitting *s, uint8_t mark, rb_meeting_inputs *meets)
 }
 
 /*
- * Returns true if further rounds are not likely to help. The first rounds may increase the number of
- * meetings a little: two triangles that overlap are cut into pieces that overlap with other
+ * Returns true if further rounds are not likely to help. The first rounds may increase the number
+ * of meetings a little: two triangles that overlap are cut into pieces that overlap with other
  * diagonals.
  */
 static bool

@@ -443,7 +443,9 @@ add_subface(rb_recovery *r, const uint32_t *v, uint32_t facet)
 	return RB_OK;
 }
 
-/* Marks face f of the mesh as constrained, from both sides; returns false if it was already. */
+/*
+ * Marks face f of the mesh as constrained, from both sides; returns false if it was marked already.
+ */
 static bool
 constrain_recovered_face(rb_recovery *r, rb_tet_face f)
 {
@@ -537,8 +539,8 @@ follow_mesh(rb_recovery *r, rb_sheet *sheet)
 }
 
 /*
- * Groups missing faces into regions, numbered from 1. Faces are in one region if edges that are
- * missing, too, connect them.
+ * Groups missing faces into regions, numbered from 1. Two missing faces are in one region if they
+ * share an edge that the mesh lacks, too.
  */
 static rb_status
 group_missing_faces(rb_recovery *r, struct rb_facet_work *w, uint32_t *regions)
@@ -765,7 +767,10 @@ find_complete_facets(rb_recovery *r, const uint32_t *order)
 	return rb_each(r->ctx, r->mesh.team, n, BLOCK, find_complete_facets_piece, r);
 }
 
-/* Invalidates the facets at which a segment was split since, or that have Steiner points inside. */
+/*
+ * Invalidates the facets that have Steiner points inside, or a corner at an end of a segment that
+ * was split since the facets were checked.
+ */
 static rb_status
 invalidate_changed(rb_recovery *r)
 {

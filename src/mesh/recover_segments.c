@@ -15,7 +15,7 @@
  * beside the encroaching point, even if that is far from the middle. A split elsewhere would
  * encroach on all the others, and so on, until subsegments are as short as the segments are close.
  *
- * Only subsegments of which both ends have new tetrahedra around them are checked again.
+ * A subsegment is checked again only if both of its ends have new tetrahedra around them.
  */
 #include "core/base/bucket.h"
 #include "core/exact/orient.h"
@@ -328,8 +328,8 @@ can_segments_cross(rb_recovery *r, const uint32_t *s, const uint32_t *t)
 }
 
 /*
- * Reports that a point lies on a segment, or that two segments cross, or, if neither is exactly so,
- * that doubles are too coarse.
+ * Reports that a point lies on a segment, or that two segments cross, or, if neither is exactly
+ * true, that doubles are too coarse.
  */
 static rb_status
 point_on_segment(rb_recovery *r, uint32_t point, uint32_t segment)

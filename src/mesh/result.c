@@ -11,9 +11,9 @@
  * threads unite them, so regions are numbered by their first slots. Elements are first counted per
  * block; prefix sums then give their positions in the result.
  *
- * To find neighbors, faces are listed by their smallest corner. Each list is sorted by the other two
- * corners, so that equal faces are adjacent. A segment is on the boundary of a facet if the facet
- * has exactly one face at an edge of the segment; if it has two, the edge is inside.
+ * To find neighbors, faces are listed by their smallest corner. Each list is sorted by the other
+ * two corners, so that equal faces are adjacent. A segment is on the boundary of a facet if the
+ * facet has exactly one face at an edge of the segment; if it has two, the edge is inside.
  */
 #include "core/base/bucket.h"
 #include "core/base/union_find.h"
@@ -49,8 +49,8 @@ run_result_blocks(rb_regions *g, uint64_t n, rb_work work)
 }
 
 /*
- * Runs a step that fills fresh memory of the result: as run_result_blocks, in longer ranges per
- * thread.
+ * Runs a step that fills fresh memory of the result, like run_result_blocks, but in longer ranges
+ * per thread.
  */
 static rb_status
 fill_result_blocks(rb_regions *g, uint64_t n, rb_work work)

@@ -2,21 +2,21 @@
  * snap_align.c
  *	  Moves points that are near a common plane or line onto it.
  *
- * Facets that nearly coincide cross each other at tiny angles, in many places. A grid alone does not
- * help: corners of one inclined plane that are rounded to a grid are no longer in one plane, whatever
- * the grid is. The same is true for edges along one line. Here such corners are placed so that they
- * are exactly coplanar or collinear. Then overlapping facets are cut in their common plane, where
- * one of them is kept, and edges in one line share their parts.
+ * Facets that nearly coincide cross each other at tiny angles, in many places. A grid alone does
+ * not help: corners of one inclined plane that are rounded to a grid are no longer in one plane,
+ * whatever the grid is. The same is true for edges along one line. Here such corners are placed so
+ * that they are exactly coplanar or collinear. Then overlapping facets are cut in their common
+ * plane, where one of them is kept, and edges in one line share their parts.
  *
  * Not every plane contains enough points with coordinates in doubles. With 53 bits, about half of
- * them are used for the slopes of the plane, and the other half for two of the coordinates. The third
- * coordinate is then exact:
+ * them are used for the slopes of the plane, and the other half for two of the coordinates. The
+ * third coordinate is then exact:
  *
  *		u = (U0 + X) 2^p		v = (V0 + Y) 2^p		w = (W0 + A X + B Y) 2^q		p = q + s
  *
  * X, Y, A and B are integers, s is the number of bits of the slopes A 2^-s and B 2^-s, which are at
- * most 1, and 2^q is the last place of the largest coordinate. A line is u = (U0 + X) 2^p, v = (V0 +
- * A X) 2^q, w = (W0 + B X) 2^q.
+ * most 1, and 2^q is the last place of the largest coordinate. A line is u = (U0 + X) 2^p, v = (V0
+ * + A X) 2^q, w = (W0 + B X) 2^q.
  *
  * Planes and lines are found from the largest triangle and from the longest edge on. Each takes all
  * inputs near it.
@@ -31,7 +31,10 @@
 
 /* Inputs join a plane or line up to this distance from it, in units of the grid of their level */
 #define NEAR 1.5
-/* Size of a triangle or edge, in units of that distance, from which it determines a direction */
+/*
+ * Minimum size of a triangle or edge that determines a direction, in units of the distance up to
+ * which it joins others
+ */
 #define WIDE 8.0
 /* Range of exponents in which squares and products of lengths neither overflow nor underflow */
 #define SMALLEST_EXPONENT (-300)
@@ -157,8 +160,8 @@ list_aligned_inputs(aligning *g)
 /* ---- planes and lines ---- */
 
 /*
- * Determines how many bits the slopes of a lattice get, for the members, which have n points each.
- * Returns false if that is too coarse for the grid of the level.
+ * Determines how many bits the slopes of a lattice get, for members of n points each. Returns false
+ * if the lattice is then too coarse for the grid of the level.
  */
 static bool
 divide_bits(const aligning *g, const aligned *list, int n, uint8_t level, lattice *l)
@@ -265,7 +268,10 @@ stops_aligning(aligning *g)
 	return ++g->steps % RB_CHECK_INTERVAL == 0 && rb_should_stop(g->ctx);
 }
 
-/* Aligns the triangles near the plane of one; `used` are those that are aligned already. */
+/*
+ * Aligns the triangles near the plane of triangle `seed`; `used` marks triangles that are aligned
+ * already.
+ */
 static rb_status
 align_to_plane(aligning *g, uint32_t seed, bool *used)
 {
@@ -326,7 +332,7 @@ distance2_from_line(const double *a, const double *d, double length2, const doub
 	return rb_dot(cross, cross) / length2;
 }
 
-/* Aligns the edges near the line of one; `used` are those that are aligned already. */
+/* Aligns the edges near the line of edge `seed`; `used` marks edges that are aligned already. */
 static rb_status
 align_to_line(aligning *g, uint32_t seed, bool *used)
 {

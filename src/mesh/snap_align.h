@@ -26,9 +26,9 @@ typedef struct rb_snapped
 /*
  * Moves corners of triangles that are near a common plane, and ends of edges that are near a common
  * line, onto a plane or line on which they are exactly coplanar or collinear, if doubles have room
- * for this on the grid of the level of one of the inputs. The others, which must have met inputs or
- * have a level, get its level. A point moves by less than four times that grid. *n is the
- * number of planes and lines. Returns RB_OK, RB_STOPPED or a memory error.
+ * for this on the grid of the level of one of the inputs. The other inputs, which must have met
+ * inputs or have a level, get that level. A point moves by less than four times that grid. *n is
+ * the number of planes and lines. Returns RB_OK, RB_STOPPED or a memory error.
  */
 extern rb_status rb_align_snapped(rb_context *ctx, const rb_snapped *snapped, uint32_t *n);
 

@@ -40,9 +40,15 @@
 
 #define RB_CHECK_INTERVAL 4096
 #define LEVEL_BITS 4 /* a grid is coarser than the one before by this power of two */
-/* Inputs rise with a flaw of the mesh up to this power of two of the first grid away from it */
+/*
+ * Distance from a flaw of the mesh up to which inputs rise first, as a power of two of the first
+ * grid
+ */
 #define REACH_BITS 28
-/* Coarsest grid for such a flaw, as a power of two of the model's size; finer than details */
+/*
+ * Coarsest grid to which a flaw of the mesh raises inputs at first, as a power of two of the
+ * model's size; finer than details
+ */
 #define COARSEST_BITS 16
 /* Number of points of a mesh, per point of its input, beyond which the input is split again */
 #define POINTS_PER_POINT 50
@@ -51,19 +57,19 @@
 #define WORK_PER_POINT 5000
 #define WORK_FREE 1000000
 /*
- * After the coarsest grid for such a flaw, these numbers grow by this factor, at most
- * POINTS_GROWTHS times
+ * Factor by which the limits of points and work grow, at most POINTS_GROWTHS times, before inputs
+ * rise beyond that coarsest grid
  */
 #define POINTS_GROWTH 4
 #define POINTS_GROWTHS 3
-/* These numbers if nothing met: valid input moves only if doubles have no room for its mesh */
+/* Limits of points if no pieces met: valid input moves only if doubles have no room for its mesh */
 #define POINTS_PER_POINT_WHOLE 200
 #define POINTS_FREE_WHOLE 20000
 
 struct rb_resplit
 {
 	rb_context *ctx;
-	rb_welded input; /* before anything was split or moved */
+	rb_welded input; /* the input before anything was split or moved */
 	rb_meeting_inputs meets;
 	/*
 	 * Level of each input triangle, segment and point; a point's level is at least that of the
@@ -80,7 +86,7 @@ struct rb_resplit
 	uint32_t *name; /* number of each input point in the moved input */
 	rb_point_hash equal;
 	uint32_t aligned; /* number of planes and lines to which points were moved */
-	uint8_t growths;  /* number of times that the number of points was increased */
+	uint8_t growths;  /* number of times that the limits of the mesh were increased */
 	bool started;
 	bool cut; /* true if any pieces met at first */
 };
@@ -392,7 +398,7 @@ write_snapped_triangles(rb_resplit *s, rb_welded *to, rb_plc_pieces *pieces)
 	return RB_OK;
 }
 
-/* Adds to the pieces each segment once whose length is still nonzero after snapping. */
+/* Adds to the pieces, once each, the segments that still have a nonzero length after snapping. */
 static rb_status
 write_snapped_segments(rb_resplit *s, rb_welded *to, rb_plc_pieces *pieces)
 {
@@ -520,8 +526,8 @@ mark_snap_inputs_near(rb_resplit *s, const double *at, double reach, bool all)
 }
 
 /*
- * Raises inputs by one level, up to level `last`, because of a flaw: first those that met others,
- * and first those near the flaw.
+ * Raises inputs by one level, up to level `last`, because of a flaw: inputs near the flaw before
+ * others, and in either case inputs that met others before the rest.
  */
 static bool
 raise_for_flaw(rb_resplit *s, const rb_flaw *flaw, uint8_t last)

@@ -1,16 +1,17 @@
 /*
  * split_faults.c
- *	  Doubles the vertices of a mesh along faults: faces of facets with the same region on both sides.
+ *	  Doubles the vertices of a mesh along faults: faces of facets with the same region on both
+ *	  sides.
  *
  * The corners of the tetrahedra around a vertex are united across all faces that they share, except
  * across those on faults. Each of the sets that remain gets a vertex of its own; the set with the
  * smallest corner keeps the vertex. Around a vertex on the rim of a fault, tetrahedra on both sides
- * are connected past the rim, so it stays single, and so does a vertex where a fault ends at another
- * region. Where a fault reaches the boundary of the mesh, or crosses another fault, vertices are
- * doubled or more.
+ * are connected past the rim, so it stays single, and so does a vertex where a fault ends at
+ * another region. Where a fault reaches the boundary of the mesh, or crosses another fault,
+ * vertices are doubled or more.
  *
- * Tetrahedra that share a vertex, but are connected neither across faces of faults nor across others,
- * such as those of two solids that touch, keep it in common.
+ * Tetrahedra that share a vertex, but are connected neither across faces of faults nor across
+ * others, such as those of two solids that touch, keep it in common.
  */
 #include "core/base/union_find.h"
 #include "mesh/formats.h"
@@ -99,7 +100,9 @@ corner_at(const rb_mesh_rows *rows, uint32_t tet, uint32_t v)
 	return 4 * tet + k;
 }
 
-/* Unites the corners of two tetrahedra at those vertices of their common face that are on faults. */
+/*
+ * Unites the corners of two tetrahedra at those vertices of their common face that are on faults.
+ */
 static void
 unite_across(corner_sets *c, uint32_t a, uint32_t b, const uint32_t *v)
 {
@@ -203,7 +206,7 @@ copy_vertices(rb_context *ctx, const rb_mesh_rows *rows, rb_mesh_split *s)
 	return RB_OK;
 }
 
-/* Sets face `to` to face i as the tetrahedron on one of its sides has it. */
+/* Copies face i to face `to`, with the vertices of the tetrahedron on the given side. */
 static void
 copy_face_of_fault_side(const corner_sets *c, rb_mesh_split *s, uint32_t i, int side, uint32_t to)
 {

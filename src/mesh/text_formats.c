@@ -4,14 +4,15 @@
  *
  * XDMF: one grid of one kind of cell, as FEniCS reads it, with the numbers in the file itself. The
  * tags of groups are an attribute. Their names are in an element Information, as meshio writes and
- * reads them; other readers ignore it.
+ * reads them; other readers ignore this element.
  *
  * Abaqus: nodes, a set of elements C3D4 for each group of tetrahedra, and for each group of faces a
  * set of its nodes and an element surface, under one name. A face between two tetrahedra is that of
- * the one with the smaller number. A name has letters, digits, underscores and hyphens, begins with a
- * letter, and means the same in upper and lower case. If not all labels are distinct names, the
- * names of all groups begin with G and a number, and other characters become underscores. Numbers have at most 20 characters, the width that Abaqus and
- * CalculiX read, which is enough for 13 significant digits at least.
+ * the one with the smaller number. A name has letters, digits, underscores and hyphens, begins with
+ * a letter, and means the same in upper and lower case. If not all labels are distinct names, the
+ * names of all groups begin with G and a number, and other characters become underscores. Numbers
+ * have at most 20 characters, the width that Abaqus and CalculiX read, which is enough for at least
+ * 13 significant digits.
  */
 #include "core/base/bucket.h"
 #include "core/base/sort.h"
@@ -76,8 +77,8 @@ shorten_exponent(char *text)
 }
 
 /*
- * Appends a number and a character: the shortest of 15 to 17 digits that denotes it exactly, or, if
- * this has more than `most` characters, as many digits as fit.
+ * Appends a number and a character. The number has the fewest of 15 to 17 digits that denote it
+ * exactly or, if that takes more than `most` characters, as many digits as fit.
  */
 static void
 append_real_as_text(rb_buffer *to, double x, int most, char after)
@@ -233,7 +234,7 @@ rb_mesh_xdmf_facets(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
 #define ABAQUS_NAME 80   /* largest length of a name */
 #define NODES_IN_LINE 12
 
-/* Names of groups: the labels themselves, or after a prefix */
+/* Names of groups: the labels, preceded by G and a number if `prefix` is set */
 typedef struct abaqus_names
 {
 	const rb_file_groups *groups;

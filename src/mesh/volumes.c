@@ -66,8 +66,8 @@ typedef struct patch
 	uint32_t far_point; /* the point farthest from it, or RB_NONE */
 	double far;
 	double
-		more; /* twice the area that its faces have more than its triangles, along an axis, scaled */
-	double most; /* largest value of this that rounding explains */
+		more; /* twice the excess of its faces' area over its triangles' area, on an axis, scaled */
+	double most; /* largest value of `more` that rounding explains */
 } patch;
 
 typedef struct region
@@ -83,7 +83,7 @@ typedef struct region
 typedef struct rim
 {
 	uint32_t segment, region;
-	bool along; /* whether the face of the hull runs along the segment, not against it */
+	bool along; /* true if the face of the hull runs along the segment, false if against it */
 } rim;
 
 typedef struct comparing
@@ -106,7 +106,7 @@ typedef struct comparing
 	uint32_t *root;
 	rb_table sides;
 	rb_table pieces;   /* maps an edge to its subsegment, of the surface or of the mesh */
-	bool edges_listed; /* whether these are the subsegments of the mesh */
+	bool edges_listed; /* true if `pieces` holds the subsegments of the mesh, not of the surface */
 	rb_table faces;    /* maps corners to the face of the mesh */
 	/* Regions */
 	int64_t *region_id;
@@ -226,8 +226,8 @@ add_key(const comparing *c, uint64_t *key, uint32_t segment, const uint32_t *pie
 }
 
 /*
- * Records an edge of an item and unites the items on both sides of it. If it runs the same way in
- * both, they are oriented oppositely. Must not be called for
+ * Records an edge of an item, a triangle or a face, and unites the two items at the edge. If the
+ * edge runs in the same direction in both, they are oriented oppositely. Must not be called for
  * subsegments. A table entry is item << 1 | the edge ascends.
  */
 static rb_status
@@ -559,7 +559,7 @@ check_patch_points(comparing *c)
 /* ---- areas ---- */
 
 /*
- * Adds sign times twice the area of a triangle to the sum, seen along an axis. Areas are positive:
+ * Adds sign times twice the area of a triangle, seen along an axis, to the sum. Areas are positive:
  * a triangle that is folded back counts as well.
  */
 static void
@@ -1006,7 +1006,7 @@ subtract_surface(comparing *c)
 	return subtract_rims(c);
 }
 
-/* Adds the volume that a patch may differ by to the limit of a region. */
+/* Adds the volume by which a patch may differ to the limit of a region. */
 static void
 add_limit(comparing *c, uint32_t number, uint32_t p)
 {

@@ -116,8 +116,8 @@ extern void rb_volumes_of_surface(const rb_volumes_surface *before, const rb_tet
 								  rb_volumes_input *in);
 
 /*
- * Calls `report` for each fault, points before facets and facets before regions. A return value other than RB_OK ends the
- * comparison.
+ * Calls `report` for each fault, points before facets and facets before regions. A return value
+ * other than RB_OK ends the comparison.
  */
 extern rb_status rb_volumes_compare(rb_context *ctx, const rb_volumes_input *in,
 									rb_volumes_report report, void *arg);

@@ -184,7 +184,7 @@ renumber_welded_points(welding *w)
 
 	if (status == RB_OK)
 		status = rb_weld_near(w->ctx, points, plc->npoints, w->in->distance, to, &w->to->near);
-	/* A point may become a later one, so number the points that stay before the others. */
+	/* A point may be joined to a later one, so number the points that stay before the others. */
 	for (uint32_t i = 0; i < plc->npoints && status == RB_OK; i++)
 		if (to[i] == i)
 		{
@@ -260,7 +260,10 @@ add_welded_segments(welding *w)
 
 /* ---- facets ---- */
 
-/* Collinear points are collinear in each coordinate projection. */
+/*
+ * Returns true if three points are collinear, that is, if they are collinear in the projection
+ * along each axis.
+ */
 bool
 rb_weld_is_collinear(rb_exact_env *env, const double *points, const uint32_t *t)
 {
@@ -412,7 +415,7 @@ drop_same_facet(welding *w, uint32_t first)
 
 /* ---- triangles without area ---- */
 
-/* Compares two collinear points along their line; on an axis, all distinct points of a line differ. */
+/* Compares two collinear points along their line, by the first coordinate in which they differ. */
 static int
 compare_on_line(const welding *w, uint32_t a, uint32_t b)
 {

@@ -43,7 +43,8 @@ typedef enum rb_weld_side
 	RB_WELD_SEGMENTS,
 	RB_WELD_POINTS,
 	/*
-	 * no input set: the point was created where parts cross (rb_resplit_run), and its row is RB_NONE
+	 * no input set: the point was created where parts cross (rb_resplit_run), and its row is
+	 * RB_NONE
 	 */
 	RB_WELD_SPLIT
 } rb_weld_side;
@@ -181,8 +182,8 @@ typedef struct rb_resplit rb_resplit;
  * expected.
  *
  * *split is NULL at first, and is allocated; it keeps a copy of the input. If rb_resplit_raise
- * returned true because a mesh failed, the input is split again, and replaces *welded, which may
- * have been merged since. plc.max_points limits the points of the mesh.
+ * returned true because a mesh failed, the input is split again, and the result replaces *welded,
+ * which may have been merged since. plc.max_points limits the points of the mesh.
  */
 extern rb_status rb_resplit_run(rb_context *ctx, const rb_backend *backend, rb_resplit **split,
 								rb_welded *welded, rb_split_done *done, rb_flaw *flaw);
@@ -200,7 +201,7 @@ typedef enum rb_merge_kind
 	RB_MERGE_NEARLY_FLAT /* in addition, those inclined by at most an angle (merge_nearly_flat.c) */
 } rb_merge_kind;
 
-/* Which polygons become one facet */
+/* Selection of the polygons that become one facet */
 typedef struct rb_merging
 {
 	rb_merge_kind kind;
@@ -232,10 +233,10 @@ rb_weld_is_merged(const rb_welded *welded)
 }
 
 /*
- * Undoes the last kind of merging: if facets are flat only to within a tolerance, keeps only exactly
- * coplanar polygons merged; otherwise makes each polygon a facet again. Used when a merged facet
- * could not be recovered as a union of faces. Segments are unchanged, but rb_weld_creases must
- * follow. Returns RB_OK or a memory error.
+ * Undoes the last kind of merging: if facets are flat only to within a tolerance, keeps only
+ * exactly coplanar polygons merged; otherwise makes each polygon a facet again. Used when a merged
+ * facet could not be recovered as a union of faces. Segments are unchanged, but rb_weld_creases
+ * must follow. Returns RB_OK or a memory error.
  */
 extern rb_status rb_weld_unmerge(rb_context *ctx, rb_welded *welded);
 

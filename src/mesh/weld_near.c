@@ -16,7 +16,10 @@
 
 /* Iterations between two polls for a stop */
 #define RB_CHECK_INTERVAL 4096
-/* Error of a computed squared distance, relative to it; at least four times the bound of its roundings */
+/*
+ * Error of a computed squared distance, relative to it; at least four times the bound of its
+ * roundings
+ */
 #define RB_SLACK 0x1p-48
 
 typedef struct near_points
@@ -26,10 +29,11 @@ typedef struct near_points
 	uint32_t n;
 	double distance;
 	RB_VEC(uint32_t) ends; /* the two points of each pair within the distance */
-	rb_buckets near;       /* pairs of each point, as index of the end that is the other point */
-	uint32_t *root;        /* union-find parents; the root of a group is its lowest point */
-	bool *wide;            /* for each root, whether the group must be split */
-	bool *kept;            /* for each point of such groups, whether it stays */
+	/* for each point, the entries of `ends` that hold it; the other end is at i ^ 1 */
+	rb_buckets near;
+	uint32_t *root; /* union-find parents; the root of a group is its lowest point */
+	bool *wide;     /* for each root, whether the group must be split */
+	bool *kept;     /* for each point of such groups, whether it stays */
 } near_points;
 
 /* Returns the coordinates of one of the points to be welded to near ones. */

@@ -144,7 +144,8 @@ typedef struct rb_check_report
 	double volume;
 	int64_t euler;          /* Euler characteristic of the mesh */
 	int64_t euler_boundary; /* Euler characteristic of the mesh's boundary */
-	bool manifold;          /* true if the boundary is a manifold, so that the two are comparable */
+	/* true if the boundary is a manifold, so that the two Euler characteristics can be compared */
+	bool manifold;
 	uint32_t boundary_faces;
 	/* number of input points that are not corners, because they are outside the kept part */
 	uint32_t unused_inputs;
@@ -156,8 +157,8 @@ typedef struct rb_check_report
 } rb_check_report;
 
 /*
- * Returns RB_OK whether or not there are faults. Otherwise returns RB_STOPPED, RB_TOO_MANY_OBJECTS
- * or a memory error, and the report is empty.
+ * Checks a mesh. Returns RB_OK, whether or not there are faults. On failure, returns RB_STOPPED,
+ * RB_TOO_MANY_OBJECTS or a memory error, and the report is empty.
  */
 extern rb_status rb_check_mesh(rb_context *ctx, const rb_check_input *in, rb_check_report *report);
 

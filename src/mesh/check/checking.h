@@ -32,7 +32,9 @@ extern "C"
 #define RB_HASH_KEY_OF(arg, slot) (slot)
 #include "core/base/hash.h"
 
-/* Inserts a pair that is new; otherwise *was becomes its value instead of RB_NONE. */
+/*
+ * Inserts a pair if it is new, and sets *was to RB_NONE; otherwise sets *was to the pair's value.
+ */
 static inline rb_status
 rb_check_insert_pair(rb_context *ctx, rb_table *t, uint32_t a, uint32_t b, uint32_t value,
 					 uint32_t *was)
@@ -102,7 +104,7 @@ rb_sort3(uint32_t v[3])
 /* ---- state of the checker ---- */
 
 #define RB_EXCLUDED 2 /* replaces the sign of a tetrahedron that is excluded from the mesh */
-/* Replaces a neighbor: there is one, but tests that involve both tetrahedra are skipped */
+/* Value for a neighbor that exists, but tests that involve both tetrahedra are skipped */
 #define RB_NO_TEST (UINT32_MAX - 1)
 
 /* Bits of a point */
@@ -197,7 +199,7 @@ rb_check_kind(const rb_checking *k, uint32_t p)
 	return k->in->kind == NULL ? RB_VERTEX_INPUT : (rb_vertex_kind) k->in->kind[p];
 }
 
-/* Returns the parent of a point as the mesh names it, or RB_NONE. */
+/* Returns the parent of a point according to the mesh, or RB_NONE. */
 static inline uint32_t
 rb_check_parent(const rb_checking *k, uint32_t p)
 {

@@ -1,8 +1,8 @@
 /*
  * tets.c
- *	  Counts and lists faults. Checks the points and tetrahedra by themselves: that points are finite and distinct, that
- *	  their kinds make sense, that input points are unchanged, bit for bit, that tetrahedra are
- *	  positive and match face by face, and that they are Delaunay.
+ *	  Counts and lists faults. Checks the points and tetrahedra by themselves: that points are
+ *	  finite and distinct, that their kinds make sense, that input points are unchanged, bit for
+ *	  bit, that tetrahedra are positive and match face by face, and that they are Delaunay.
  *
  * The side of a common face on which a tetrahedron lies follows from the parity of sorting the
  * face's corners and from the tetrahedron's own sign. An inverted tetrahedron is therefore reported
@@ -280,7 +280,7 @@ corner_opposite_checked_face(const rb_checking *k, uint32_t face)
 	return k->in->tets[face >> 2][face & 3];
 }
 
-/* Pairs a face with its twin, or stores it until that comes. */
+/* Pairs a face with its twin, or stores the face until the twin comes. */
 static rb_status
 pair_checked_face(rb_checking *k, uint32_t face)
 {
@@ -339,7 +339,7 @@ check_tets(rb_checking *k)
 	RB_TRY(RB_ALLOCATE(k->ctx, k->sign, (size_t) n + 1));
 	RB_TRY(RB_ALLOCATE(k->ctx, k->on_facet, (size_t) n + 1));
 	RB_TRY(RB_ALLOCATE(k->ctx, k->mate, 4 * (size_t) n + 1));
-	/* Two faces of tetrahedra make one, but for those of the boundary. */
+	/* Except on the boundary, the faces of tetrahedra come in pairs. */
 	RB_TRY(rb_face_table_reset(k->ctx, &k->faces, 2 * (size_t) n + n / 8));
 	memset(k->on_facet, 0, (size_t) n + 1);
 	RB_TRY(rb_pair_set_reset(k->ctx, &k->edges, (size_t) n + n / 4));
