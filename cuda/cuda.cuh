@@ -58,7 +58,7 @@ typedef struct rb_device
 {
 	int id;
 	int sms;
-	bool pools;         /* cudaMallocAsync is supported */
+	bool pools;         /* True if cudaMallocAsync is supported */
 	cudaMemPool_t pool; /* Pool that cudaMallocFromPoolAsync allocates from */
 	uint64_t bytes;
 	/*
@@ -115,8 +115,8 @@ typedef struct rb_device_run
 	int ncopies;
 	int nmarks;
 	int mark_stage[RB_MARKS]; /* Stage that the time up to this mark is charged to, or -1 */
-	bool stopping;            /* The kernels were asked to stop */
-	/* Pairs were sent to the sink, so the join can no longer be restarted */
+	bool stopping;            /* True if the kernels were asked to stop */
+	/* True if pairs were sent to the sink, so that the join can no longer be restarted */
 	bool emitted;
 	/* Counts or bits on the device instead of pairs (join.cu), or NULL */
 	uint32_t *words;
@@ -320,7 +320,7 @@ typedef struct rb_node
 	uint32_t count[2];
 	rb_count first;  /* Index of the node's first cell in its level */
 	rb_count tests;  /* Red count times blue count of the cell it refines */
-	uint32_t shrunk; /* The region is much smaller than the cell */
+	uint32_t shrunk; /* Nonzero if the region is much smaller than the cell */
 } rb_node;
 
 /* Some objects of one side of a node, processed by one thread block */
@@ -472,13 +472,14 @@ typedef struct rb_cells_args
 	double distance; /* Distance of RB_WITHIN */
 	/* Payload bits of a pair of triangles that the float test accepts, already shifted */
 	uint32_t payload;
-	uint32_t axes;    /* Bit set of the axes that the kinds have */
-	bool faces;       /* Triangles on both sides */
-	bool boxes;       /* Overlapping boxes are the result */
-	bool self;        /* Self join: both sides are the same, and the smaller index comes first */
-	bool within;      /* Report pairs within rows instead of pairs between rows */
-	bool count_only;  /* Hits are counted, not written */
-	bool records;     /* Boxes: pairs are written in groups (pair_coding.h) */
+	uint32_t axes; /* Bit set of the axes that the kinds have */
+	bool faces;    /* True if both sides are triangles */
+	bool boxes;    /* True if overlapping boxes are the result */
+	/* True for a self join: both sides are the same, and the smaller index comes first */
+	bool self;
+	bool within;      /* True to report pairs within rows instead of pairs between rows */
+	bool count_only;  /* True if hits are counted, not written */
+	bool records;     /* True if pairs of boxes are written in groups (pair_coding.h) */
 	rb_count reserve; /* Boxes: space in the pool that an item may need, in the pool's units */
 	/*
 	 * Counts or marks, one of which is set if they are needed: a word or a bit for each part of the

@@ -59,11 +59,11 @@ typedef struct rb_device_slot
 	int users;      /* Number of joins that use the device or wait for it */
 	double idle_ms; /* Milliseconds that the device stays open without users */
 	double left_ms; /* Time at which the last user returned the device (rb_now_ms) */
-	bool trimmed;   /* The memory pool was trimmed after left_ms */
+	bool trimmed;   /* True if the memory pool was trimmed after left_ms */
 	pthread_t keeper;
-	bool keeper_made;  /* A background thread was started and has not been joined */
-	bool keeper_lives; /* The background thread will check the state again */
-	bool ending;       /* The process is exiting */
+	bool keeper_made;  /* True if a background thread was started and has not been joined */
+	bool keeper_lives; /* True if the background thread will check the state again */
+	bool ending;       /* True if the process is exiting */
 } rb_device_slot;
 
 static rb_device_slot slots[RB_DEVICES];

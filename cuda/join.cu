@@ -147,8 +147,8 @@ typedef struct rb_joiner
 	rb_thread *team; /* Threads that pass pairs to the sink, or NULL before they are needed */
 	int pools;
 	int blocks;
-	bool whole;       /* The join is so small that one launch completes it */
-	bool asked;       /* The exact kernel was queued with this launch */
+	bool whole;       /* True if the join is so small that one launch completes it */
+	bool asked;       /* True if the exact kernel was queued with this launch */
 	double *room;     /* Space for exact signs, once they are needed */
 	int exact_blocks; /* Blocks of exact signs that `room` suffices for */
 } rb_joiner;

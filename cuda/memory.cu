@@ -1,7 +1,7 @@
 /*
  * memory.cu
- *	  Manages device memory: the blocks that a join holds, and copies of the coordinates of sets that
- *	  the host has cached.
+ *	  Manages device memory: the blocks that a join holds, and copies of the coordinates of sets
+ *	  that the host has cached.
  *
  * Each block is counted against the join's budget, and all blocks are freed when the join ends.
  * While the device is open, a pool retains part of its memory for the next join, because mapping
@@ -44,8 +44,8 @@ static pthread_mutex_t copies_lock = PTHREAD_MUTEX_INITIALIZER;
 /* ---- from the device's pool, if it has one, in the order of the join's stream ---- */
 
 /*
- * Allocates device memory from the pool, in order of the compute stream, or directly if there are
- * no pools.
+ * Allocates device memory from the pool, in the order of the compute stream, or directly if the
+ * device has no pool.
  */
 static cudaError_t
 allocate_in_stream(rb_device_run *run, void **block, uint64_t bytes)
@@ -55,7 +55,10 @@ allocate_in_stream(rb_device_run *run, void **block, uint64_t bytes)
 	return cudaMalloc(block, bytes);
 }
 
-/* Frees device memory as allocate_in_stream has allocated it. */
+/*
+ * Frees device memory that allocate_in_stream allocated, in the order of the compute stream if the
+ * device has a pool.
+ */
 static void
 free_in_stream(rb_device_run *run, void *block)
 {

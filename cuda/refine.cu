@@ -43,11 +43,11 @@ typedef struct refine_rounds
 	double few_ms;
 	double ms[RB_REFINE_STEPS], lap;
 	uint32_t most;   /* Maximum number of tetrahedra tried in a round (rb_round_most) */
-	bool protecting; /* Only subsegments have been split so far */
-	bool wide;       /* The previous round had large cavities */
+	bool protecting; /* True if only subsegments have been split so far */
+	bool wide;       /* True if the previous round had large cavities */
 	bool full;
 	bool done;
-	bool forgot; /* Cached signs were dropped because the table was full */
+	bool forgot; /* True if cached signs were dropped because the table was full */
 } refine_rounds;
 
 /* ---- memory ---- */
@@ -143,7 +143,7 @@ free_slots_of_mesh(const refine_rounds *s)
 }
 
 /*
- * Reserves device memory for `more` elements behind those of a work list, before kernels append to
+ * Reserves device memory for `more` elements at the end of a work list, before kernels append to
  * it.
  */
 static rb_status
@@ -183,7 +183,7 @@ clear_refine_word(refine_rounds *s, uint32_t *word)
 	return RB_OK;
 }
 
-/* Copies the counters of the round to the host, and waits for the device, which is counted. */
+/* Copies the counters of the round to the host, waits for the device, and counts the wait. */
 static rb_status
 read_refine_counts(refine_rounds *s)
 {

@@ -179,8 +179,8 @@ typedef struct rb_refine_some
 	const uint32_t *n;    /* Length of the list, on the device */
 	uint32_t most;
 	bool asking;
-	bool large; /* Use large workspaces */
-	bool huge;  /* Use the huge workspace, and abandon candidates that exceed it */
+	bool large; /* True to use large workspaces */
+	bool huge;  /* True to use the huge workspace, and to abandon candidates that exceed it */
 } rb_refine_some;
 
 /* ---- refine_round.cu ---- */

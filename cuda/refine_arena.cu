@@ -94,7 +94,7 @@ reserve_addresses_of_array(const rb_device_run *run, rb_refine_arena *arena)
 	return true;
 }
 
-/* Maps new memory behind the end of the array. */
+/* Maps new memory after the end of the array. */
 static CUresult
 map_memory_behind_array(const rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
 {

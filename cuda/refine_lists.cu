@@ -155,8 +155,8 @@ rb_refine_subsample(rb_device_run *run, const rb_refine_args *a, const rb_entry6
 }
 
 /*
- * Makes all candidates of the round with a key ready, so that the next launch grows their cavities
- * again.
+ * Makes all candidates of the round that have a key ready, so that the next launch grows their
+ * cavities again.
  */
 static __global__ void
 again_kernel(rb_refine_candidate *cands, uint32_t n)

@@ -1,7 +1,7 @@
 /*
  * refine_round.cu
- *	  The kernels of a round: creates candidates, grows their cavities, and finds conflicts between
- *	  them, as far as filters can decide; creates the new cells of the winners.
+ *	  Implements the kernels of a round: they create candidates, grow their cavities and find
+ *	  conflicts between them, as far as filters can decide, and create the new cells of the winners.
  *
  * Nearly all signs are decided here. A candidate with an undecided sign is added to a list, whose
  * order does not matter.
@@ -205,7 +205,7 @@ __launch_bounds__(RB_REFINE_BLOCK) own_kernel(const __grid_constant__ rb_refine_
 		cand->verdict = owns ? RB_OWNS : RB_LOST;
 }
 
-/* Releases the claims and seeds of candidates after a round. */
+/* Releases the claims of losing candidates, and marks what cannot be split. */
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) release_kernel(const __grid_constant__ rb_refine_args a)
 {

@@ -419,7 +419,7 @@ typedef struct rb_fetched
 	char *to;
 } rb_fetched;
 
-/* Copies a piece of downloaded bytes to its place on the host. */
+/* Copies a piece of downloaded bytes to its position in host memory. */
 static rb_status
 store_fetched_bytes(rb_device_run *run, void *arg, const void *bytes, size_t n)
 {

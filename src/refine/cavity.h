@@ -541,7 +541,7 @@ rb_grow_encroaches(const rb_cells *m, const rb_refine_candidate *cand, const rb_
  * The choice of the cavity guarantees the condition, with two exceptions. First, the boundary face
  * may be constrained, and four corners of its facet may be nearly cocircular. Then rounding decides
  * whether the condition holds. Second, the edge xy may be on a segment at which a constrained face
- * outside the cavity ends. Until now, that face has hidden the two from each other.
+ * outside the cavity ends. Until now, that face has hidden the two tetrahedra from each other.
  */
 RB_HOST_DEVICE int
 rb_grow_folds(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *cand,
@@ -795,9 +795,9 @@ rb_grow_blocked(const rb_cells *m, rb_refine_candidate *cand, const rb_obstacle 
 
 /*
  * Walks from a bad tetrahedron to its circumcenter, from cell to cell. The circumsphere of every
- * cell on the way contains it, because each step across a Delaunay face toward a point moves that
- * point deeper into the spheres; so the walk terminates. A constrained face on the way is
- * encroached upon and must be split first.
+ * cell on the way contains the circumcenter, because each step across a Delaunay face toward a
+ * point moves that point deeper into the spheres; so the walk terminates. A constrained face on the
+ * way is encroached upon and must be split first.
  */
 RB_HOST_DEVICE rb_verdict
 rb_grow_walk(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand, rb_obstacle *o)

@@ -41,7 +41,8 @@ typedef struct rb_exchange
 	uint32_t slots[RB_EXCHANGE_TETS]; /* Cells that the new tetrahedra became */
 	rb_exchange_face rim[2 * RB_EXCHANGE_TETS];
 	uint32_t nrim;
-	uint32_t mates[RB_EXCHANGE_TETS][4]; /* Faces of new cells to which each one is linked */
+	/* For each face of a new cell, the new cell's face or rim face that matches it */
+	uint32_t mates[RB_EXCHANGE_TETS][4];
 	uint32_t segments[6 * RB_EXCHANGE_CELLS][2];
 	uint32_t nsegments;
 	RB_VEC(uint32_t) spare; /* Cell slots that became free */
@@ -55,22 +56,22 @@ rb_exchange_at(const rb_exchange *x, uint32_t v)
 }
 
 /*
- * Returns the measure of the smallest dihedral angle (angles.h) of a tetrahedron, or -1 if it is not
- * positively oriented.
+ * Returns the measure of the smallest dihedral angle (angles.h) of a tetrahedron, or -1 if it is
+ * not positively oriented.
  */
 extern double rb_exchange_angle(rb_exchange *x, const uint32_t *v);
 
-/* Returns the smallest measure of the old cells. */
+/* Returns the smallest measure of a dihedral angle of the old cells. */
 extern double rb_exchange_old_angle(rb_exchange *x);
 
 /*
- * Returns the smallest measure of the new cells or, as soon as it is not greater than `least`, any
- * value that is not greater. *first is the new cell that is measured first; it becomes the one that
- * decided.
+ * Returns the smallest measure of a dihedral angle of the new cells or, as soon as it is not
+ * greater than `least`, any value that is not greater. *first is the new cell that is measured
+ * first; it becomes the one that decided.
  */
 extern double rb_exchange_new_angle(rb_exchange *x, double least, uint32_t *first);
 
-/* Returns true if cell is one of the old ones. */
+/* Returns true if `cell` is one of the old cells. */
 extern bool rb_exchange_has(const rb_exchange *x, uint32_t cell);
 
 /*
@@ -80,8 +81,8 @@ extern bool rb_exchange_has(const rb_exchange *x, uint32_t cell);
 extern bool rb_exchange_keeps_bounds(const rb_exchange *x);
 
 /*
- * Sets the new cells to those between a vertex, which may be RB_SOUGHT, and the faces between the
- * old cells and others that the vertex is not on. Returns false if they are too many.
+ * Sets the new cells to those that connect a vertex, which may be RB_SOUGHT, with the faces around
+ * the old cells that do not contain the vertex. Returns false if they are too many.
  */
 extern bool rb_exchange_star(rb_exchange *x, uint32_t vertex);
 

@@ -1,10 +1,10 @@
 /*
  * group_fit.c
- *	  Finds which tetrahedra of a group's PLC can replace which cells, and replaces these.
+ *	  Finds which tetrahedra of a group's PLC can replace which cells, and replaces these cells.
  *
- * They are the tetrahedra that have a new point as a corner and lie inside the mesh, because a new
- * point changes a constrained Delaunay tetrahedralization in no other way. The PLC is only an
- * excerpt of the mesh, so its tetrahedra are not trusted but checked:
+ * The tetrahedra that replace cells are those that have a new point as a corner and lie inside the
+ * mesh, because a new point changes a constrained Delaunay tetrahedralization in no other way. The
+ * PLC is only an excerpt of the mesh, so its tetrahedra are not trusted but checked:
  *
  *	find_tets_with_new_corner	tetrahedra with a new corner, and the cavity boundary: their faces
  *								without one

@@ -157,8 +157,7 @@ add_face_to_hull_plane(hull_surface *s, uint32_t face)
 }
 
 /*
- * Returns true if the face adjacent to a member lies in the plane, too. It shares its other two
- * corners with the member.
+ * Returns true if a face that shares two corners with a member of the plane lies in the plane, too.
  */
 static bool
 is_neighbor_in_hull_plane(const hull_surface *s, uint32_t seed, uint32_t member, uint32_t face)

@@ -5,8 +5,8 @@
  * If the mesh extends to the hull, parts of its boundary are on no facet. There, adjacent faces in
  * one plane form a facet of their own, and edges between two such facets become segments. They are
  * refined like those of the input but do not appear in the result. If some of these faces are
- * coplanar only up to rounding, hull.c groups them; tetrahedra there that have no height are removed
- * first.
+ * coplanar only up to rounding, hull.c groups them; tetrahedra there that have no height are
+ * removed first.
  */
 #include "refine/refining.h"
 
@@ -175,7 +175,7 @@ list_of_imported_item(const listing *g, uint64_t i, uint64_t *e)
 			k = 1 + (uint32_t) (i % 3);
 			v = ghosts[i / 3].v;
 			if (g->s->ends[i] < ((tets->ntets + (uint32_t) (i / 3)) << 2 | k))
-				return RB_NONE; /* The other end of the fan lists it */
+				return RB_NONE; /* The ghost at the other end of the fan lists the edge */
 			return entry_by_ends(v[k == 1 ? 2 : 1], v[k == 3 ? 2 : 3], i, e);
 		default:
 			break;
@@ -974,7 +974,7 @@ build_grid_of_size_points(rb_refining *r)
 
 /*
  * Builds the cells of a tetrahedralization, and the facets and segments that represent the hull
- * where it needs them.
+ * where it is on no facet.
  */
 static rb_status
 build_imported_cells(start *s)

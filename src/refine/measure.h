@@ -31,16 +31,16 @@ rb_distance2(const double *a, const double *b)
  *
  * The factor is less than 1, because a vertex just inside the enclosing sphere does no harm, while
  * each split triggers others at the ends of the segment and across the angles of the facet.
- * Besides, a subsegment is split at the foot of the perpendicular from a vertex. This point lies
+ * Moreover, a subsegment is split at the foot of the perpendicular from a vertex. This point lies
  * exactly on the enclosing spheres of the edges from the vertex to both ends, so that rounding
  * would decide.
  *
  * A vertex that is not kept out may be as near to the center as sqrt(RB_SPHERE_KEPT) times the
  * radius. The center is where a point is inserted if the circumcenter of a bad tetrahedron lies
- * beyond. The new edge is then as short as sqrt(RB_SPHERE_KEPT) times the radius, and it was
- * triggered by an edge of length at most radius / ratio. So if the factor were below 1 / ratio^2,
- * edges could become shorter and shorter without end. With 0.5 this cannot happen for ratios of at
- * least 1.42.
+ * beyond the subsegment or face. The new edge is then as short as sqrt(RB_SPHERE_KEPT) times the
+ * radius, and it was triggered by an edge of length at most radius / ratio. So if the factor were
+ * below 1 / ratio^2, edges could become shorter and shorter without end. With 0.5 this cannot
+ * happen for ratios of at least 1.42.
  */
 #define RB_SPHERE_KEPT 0.5
 
@@ -70,8 +70,8 @@ typedef struct rb_spans
 } rb_spans;
 
 /*
- * Computes the same values in double-double arithmetic of 106 bits, with an error that relative to
- * |u| |v| |w| is about the square of that in doubles.
+ * Computes volume and circumcenter of a tetrahedron in double-double arithmetic of 106 bits.
+ * Relative to |u| |v| |w|, the error is about the square of the error in doubles.
  */
 RB_HOST_DEVICE_CALL rb_spans
 rb_spans_fine(const double *a, const double *b, const double *c, const double *d)
@@ -153,7 +153,7 @@ rb_ball_of_tet(const double *a, const double *b, const double *c, const double *
 	return ball;
 }
 
-/* Returns six times the volume. */
+/* Returns six times the volume of a tetrahedron. */
 RB_HOST_DEVICE double
 rb_volume6(const double *a, const double *b, const double *c, const double *d)
 {

@@ -68,7 +68,7 @@ typedef struct export_worker
 	uint64_t bad;
 	uint64_t bad_because[RB_BAD_REASONS];
 	double least;      /* Measure of the smallest dihedral angle (angles.h) */
-	uint32_t flattest; /* First cell that has it */
+	uint32_t flattest; /* First cell that has the smallest angle */
 	char apart[128];   /* Padding against false sharing of cache lines */
 } export_worker;
 
@@ -347,8 +347,8 @@ scan_exported_cells_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 /* ---- tetrahedra ---- */
 
 /*
- * Counts the tetrahedra in a group of cells, one bit each, when the result is exported, without
- * the instruction for it, which not all machines have.
+ * Counts the bits set in a word, one for each tetrahedron of a group of cells, without the
+ * instruction for this, which not all machines have.
  */
 static inline uint32_t
 count_set_bits(uint64_t x)
@@ -392,7 +392,7 @@ export_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* Scans all cells: which are tetrahedra, their faces and edges. */
+/* Scans all cells to find the tetrahedra, their faces and their edges. */
 static rb_status
 scan_exported_cells(result *s)
 {
@@ -663,8 +663,8 @@ close_export(result *s)
 }
 
 /*
- * Replaces *tets by the refined mesh and frees the old arrays. Afterwards the cells are unusable and
- * must be freed.
+ * Replaces *tets by the refined mesh and frees the old arrays. Afterwards the cells are unusable
+ * and must be freed.
  */
 static rb_status
 export_mesh(rb_refining *r, rb_tets *tets)
@@ -703,7 +703,7 @@ export_mesh(rb_refining *r, rb_tets *tets)
 
 /* Maximum number of passes of joint insertion */
 #define REBUILDS 20
-/* Maximum number of these passes after all other work is done */
+/* Maximum number of passes of joint insertion after all other work is done */
 #define REBUILDS_LATE 12
 /*
  * Thresholds on the number of blocked points relative to the number of vertices. They are inserted

@@ -4,8 +4,8 @@
  *	  tetrahedron is left that can be improved.
  *
  * A tetrahedron is bad if its circumradius exceeds radius_edge times its shortest edge, if its
- * volume exceeds the bound that applies at its location, or if one of its dihedral angles is smaller
- * than min_dihedral. The output is as exact as the input: it keeps every guarantee of
+ * volume exceeds the bound that applies at its location, or if one of its dihedral angles is
+ * smaller than min_dihedral. The output is as exact as the input: it keeps every guarantee of
  * tetrahedralize.h, except that faces may not be Delaunay where slivers were removed.
  *
  * The result is bitwise identical for any number of threads, and on a device.
@@ -83,7 +83,7 @@ typedef enum rb_refine_step
 /* Counts of the removal of slivers */
 typedef struct rb_slivers_report
 {
-	uint64_t before; /* Slivers before it */
+	uint64_t before; /* Slivers before their removal */
 	uint64_t flips;
 	uint64_t moved; /* Number of times that a vertex was moved */
 	uint64_t added; /* Vertices added */

@@ -23,7 +23,7 @@ typedef struct rb_refining
 	const rb_refine_options *options;
 	rb_refine_report *report;
 	rb_cells mesh;
-	uint32_t ncells; /* Cell slots in use, including the free ones among them */
+	uint32_t ncells; /* Number of cell slots, including free ones */
 	size_t cells_cap;
 	uint32_t nsites;
 	size_t sites_cap, kind_cap, parent_cap;

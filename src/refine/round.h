@@ -129,7 +129,7 @@ typedef struct rb_places
 	uint32_t top;
 } rb_places;
 
-/* Returns the number for the i-th new cell: first the free ones, then new ones at the end. */
+/* Returns the slot of the i-th new cell: free slots first, then new ones at the end. */
 RB_HOST_DEVICE uint32_t
 rb_place(const rb_places *p, uint32_t i)
 {
@@ -239,8 +239,8 @@ rb_star_cell(const rb_cells *m, const rb_refine_candidate *cand, uint32_t cell, 
  * Returns its number << 2 | the corner of it that is neither on the edge nor the point. Sets *facet
  * to the facet of the constrained face between the two new cells, or to RB_NOWHERE.
  *
- * If the walk meets two constrained faces of one facet, the facet continues from one to the other and
- * has no face between the two new cells. The boundary and the border between two regions are
+ * If the walk meets two constrained faces of one facet, the facet continues from one to the other
+ * and has no face between the two new cells. The boundary and the border between two regions are
  * exceptions, since a constrained face must be there. Constrained faces of two facets may collapse
  * into one: a facet of the input and one of the hull, with a tetrahedron of almost no volume
  * between them. Then the facet with the smaller number, that of the input, gets the face. So the
@@ -472,7 +472,7 @@ rb_word_max(uint64_t *word, uint64_t value)
 #endif
 }
 
-/* Read and write a word that other threads change at the same time; set bits of it atomically. */
+/* Reads a word that other threads may change at the same time. */
 RB_HOST_DEVICE uint64_t
 rb_word_read(const uint64_t *word)
 {
@@ -483,6 +483,7 @@ rb_word_read(const uint64_t *word)
 #endif
 }
 
+/* Writes a word that other threads may read or change at the same time. */
 RB_HOST_DEVICE void
 rb_word_write(uint64_t *word, uint64_t value)
 {
@@ -493,6 +494,7 @@ rb_word_write(uint64_t *word, uint64_t value)
 #endif
 }
 
+/* Sets bits of a word atomically. */
 RB_HOST_DEVICE void
 rb_word_or(uint32_t *word, uint32_t bits)
 {
@@ -550,7 +552,10 @@ rb_round_claim(const rb_cells *m, const rb_refine_candidate *cand, const uint32_
 			rb_word_max(&m->cells[cells[k]].claim, cand->key);
 }
 
-/* Sets the verdict RB_OWNS if the candidate's claims on all cells have won, otherwise RB_LOST. */
+/*
+ * Sets the verdict to RB_OWNS if the candidate's claims on all cells have won, otherwise to
+ * RB_LOST.
+ */
 RB_HOST_DEVICE void
 rb_round_own(const rb_cells *m, rb_refine_candidate *cand, const uint32_t *cells)
 {
@@ -570,7 +575,7 @@ rb_round_find_conflicts(const rb_cells *m, rb_exact_env *env, const rb_refine_ca
 		cand->vertex = (uint32_t) rb_star_independent(m, env, all, cand, cells);
 }
 
-/* Sets the verdict RB_WINS or RB_LOST by rb_star_independent's result in `vertex`. */
+/* Sets the verdict to RB_WINS or RB_LOST, by the result of rb_star_independent in cand->vertex. */
 RB_HOST_DEVICE void
 rb_round_decide(rb_refine_candidate *cand)
 {

@@ -299,7 +299,7 @@ grow_cavity_of_round(rounds *s, round_worker *w, uint32_t number, rb_refine_cand
 	w->n += room->n;
 }
 
-/* Allocates a workspace of at least that capacity, with a hash table. */
+/* Allocates a workspace of at least the given capacity, with a hash table. */
 static rb_status
 allocate_round_workspace(rb_context *ctx, rb_workspace *room, uint32_t cells, uint32_t walls)
 {
@@ -380,7 +380,7 @@ select_owners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			rb_round_own(&s->r->mesh, &s->cands[i], cells_of_round_cavity(s, &s->cands[i]));
 }
 
-/* Tests a range of candidates for conflicts with those beside them. */
+/* Tests a range of candidates for conflicts with adjacent ones. */
 static void
 test_conflicts_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -518,8 +518,8 @@ list_needs_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /*
  * Lists at most `most` candidates whose cavity outgrew its workspace, starting with the strongest
- * of them. That one may be the strongest candidate of all; then it keeps all others from its cells,
- * and no round would make progress without it.
+ * of them. The first one may be the strongest candidate of all; then it keeps all others from its
+ * cells, and no round would make progress without it.
  */
 static rb_status
 list_large_cavities(rounds *s, uint32_t most)

@@ -11,19 +11,21 @@
  *			around it is largest
  *	points	a vertex is added in a cavity around an edge or around the sliver
  *
- * Vertices that existed before and vertices on segments and facets never move, and the cells on both
- * sides of a constrained face are never exchanged together, so facets, segments and regions remain
- * as they are. A change is made only if the new tetrahedra are positively oriented, by exact signs,
- * if their smallest angle is greater than that of the old ones, and if no more of them exceed the
- * bounds of refinement. As angles only grow, this ends.
+ * Vertices that existed before and vertices on segments and facets never move, and the cells on
+ * both sides of a constrained face are never exchanged together, so facets, segments and regions
+ * remain as they are. A change is made only if the new tetrahedra are positively oriented, by exact
+ * signs, if their smallest angle is greater than that of the old ones, and if no more of them
+ * exceed the bounds of refinement. As angles only grow, this ends.
  *
- * After L. A. Freitag, C. Ollivier-Gooch: Tetrahedral mesh improvement using swapping and smoothing,
- * 1997, and B. M. Klingner, J. R. Shewchuk: Aggressive tetrahedral mesh improvement, 2007.
+ * After L. A. Freitag, C. Ollivier-Gooch: Tetrahedral mesh improvement using swapping and
+ * smoothing, 1997, and B. M. Klingner, J. R. Shewchuk: Aggressive tetrahedral mesh improvement,
+ * 2007.
  *
  * Slivers are few and are treated one after the other, in the order of their slots; only scans of
  * all cells run on several threads. So the result is the same for any number of threads.
  *
- * The mesh is no longer Delaunay where something changed. The faces that are not are counted.
+ * The mesh may no longer be Delaunay where something changed. The faces that are not Delaunay are
+ * counted.
  */
 #include "refine/exchange.h"
 
@@ -40,7 +42,7 @@
 /* Cells that a thread takes at once */
 #define CELLS RB_SIZE(8192, 64)
 
-/* A cell that may be a sliver; it still is if its corners are the same */
+/* A cell that may be a sliver; it still is one if its corners are the same */
 typedef struct sliver
 {
 	uint32_t cell;
@@ -157,7 +159,7 @@ mark_change_around_sliver(removal *s, uint32_t cell)
 		s->changed[s->r->mesh.cells[cell].v[k]] = (uint8_t) (s->pass + 1);
 }
 
-/* Returns true if treating a sliver may succeed that failed before. */
+/* Returns true if treating a sliver may succeed now although it failed before. */
 static bool
 is_worth_retry(const removal *s, const sliver *one)
 {
@@ -188,8 +190,8 @@ typedef struct polygon
 	uint32_t p[RING];
 	int n;
 	/*
-	 * For each chord, the smallest angle of the best triangulation of what it cuts off, and the third
-	 * corner of the triangle there
+	 * For each chord, the smallest angle of the best triangulation of what it cuts off, and the
+	 * third corner of the triangle there
 	 */
 	double angle[RING][RING];
 	int8_t apex[RING][RING];
@@ -242,7 +244,10 @@ set_sliver_polygon_cell(const polygon *g, int i, int j, int k, bool at_b, uint32
 	v[3] = g->p[j];
 }
 
-/* Returns the smallest angle of the two cells at triangle ijk, or at most `least`. */
+/*
+ * Returns the smallest angle of the two cells at triangle ijk or, if this is not greater than
+ * `least`, any value that is not greater.
+ */
 static double
 measure_sliver_polygon_triangle(removal *s, const polygon *g, int i, int j, int k, double least)
 {
@@ -260,7 +265,8 @@ measure_sliver_polygon_triangle(removal *s, const polygon *g, int i, int j, int 
 
 /*
  * Finds the triangulation of the polygon whose cells have the largest smallest angle, by dynamic
- * programming over its chords. Returns that angle, or at most `least`.
+ * programming over its chords. Returns that angle or, if it is not greater than `least`, any value
+ * that is not greater.
  */
 static double
 triangulate_sliver_polygon(removal *s, polygon *g, double least)
@@ -621,7 +627,9 @@ add_vertex_against_sliver(removal *s)
 	return RB_OK;
 }
 
-/* Maximum number of times that a cavity grows, and of cells that it grows by */
+/*
+ * Maximum number of times that a cavity grows, and maximum number of cells that it gains each time
+ */
 #define GROWTHS 2
 #define GROWTH 3
 
@@ -739,7 +747,7 @@ run_sliver_passes(removal *s)
 
 /* ---- Delaunay property ---- */
 
-/* Counts the faces in a block of cells that are not Delaunay, each from one side. */
+/* Counts the faces that are not Delaunay in a block of cells, each from one side. */
 static void
 count_not_delaunay_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {

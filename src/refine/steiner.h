@@ -61,13 +61,16 @@ rb_entry_cell(rb_entry64 e)
 {
 	return (uint32_t) (e & 0x3fffffff);
 }
-/* Returns the corner opposite to the wall, or the edge, that is to be split, or 0. */
+/*
+ * Returns the corner opposite to the constrained face that is to be split, or the edge on the
+ * subsegment, or 0 for a tetrahedron.
+ */
 RB_HOST_DEVICE uint32_t
 rb_entry_part(rb_entry64 e)
 {
 	return (uint32_t) (e >> 30) & 7;
 }
-/* Returns whether the cell, a wall or a piece of a segment is to be split. */
+/* Returns what is to be split: the tetrahedron, a constrained face or a subsegment. */
 RB_HOST_DEVICE rb_what
 rb_entry_what(rb_entry64 e)
 {
@@ -94,23 +97,25 @@ rb_entry_need(rb_entry64 e, bool needed)
 {
 	return e | (rb_entry64) needed << 44;
 }
-/* Return how many points of the entry were misplaced, and how often it was blocked. */
+/* Returns how many points of the entry were misplaced. */
 RB_HOST_DEVICE uint32_t
 rb_entry_askew(rb_entry64 e)
 {
 	return (uint32_t) (e >> 36) & 7;
 }
+/* Returns how often the entry was blocked. */
 RB_HOST_DEVICE uint32_t
 rb_entry_blocked(rb_entry64 e)
 {
 	return (uint32_t) (e >> 39) & 31;
 }
-/* Increment the number of misplaced points, or of blocked attempts, up to its maximum. */
+/* Increments the number of misplaced points, up to its maximum. */
 RB_HOST_DEVICE rb_entry64
 rb_entry_more_askew(rb_entry64 e)
 {
 	return rb_entry_askew(e) < 7 ? e + (UINT64_C(1) << 36) : e;
 }
+/* Increments the number of blocked attempts, up to its maximum. */
 RB_HOST_DEVICE rb_entry64
 rb_entry_more_blocked(rb_entry64 e)
 {

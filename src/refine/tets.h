@@ -107,7 +107,7 @@ rb_cell_edge(uint32_t i, uint32_t j)
 	return low == 0 ? high - 1 : low + high;
 }
 
-/* Return the first and the second corner of edge e. */
+/* Returns the smaller corner index of edge e. */
 RB_HOST_DEVICE uint32_t
 rb_cell_edge_from(uint32_t e)
 {
