@@ -143,7 +143,7 @@ end_device_run(rb_device_run *run, bool failed)
 }
 
 /*
- * Joins with this budget, and again with half of it whenever memory runs out, as long as nothing
+ * Joins within a budget, and again within half of it whenever memory runs out, as long as nothing
  * has been sent to the sink.
  */
 static rb_status

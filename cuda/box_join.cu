@@ -122,7 +122,7 @@ do_boxes_overlap_exactly(const rb_device_set *red, const rb_device_set *blue, ui
 
 /*
  * Returns those of the pairs `bits` of a red box that the packed numbers cannot decide, because
- * some are equal.
+ * some of the numbers are equal.
  */
 static __device__ __forceinline__ uint32_t
 find_unsure_packed_pairs(const uint2 *blue, uint2 red, uint32_t steps, uint32_t bits)

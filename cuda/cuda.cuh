@@ -114,8 +114,9 @@ typedef struct rb_device_run
 	struct rb_device_copy *copy[4]; /* Cached copies that the join uses or has built */
 	int ncopies;
 	int nmarks;
-	int mark_stage[RB_MARKS]; /* Stage that the time up to this mark is charged to, or -1 */
-	bool stopping;            /* True if the kernels were asked to stop */
+	/* For each mark, the stage to which the time before it is charged, or -1 */
+	int mark_stage[RB_MARKS];
+	bool stopping; /* True if the kernels were asked to stop */
 	/* True if pairs were sent to the sink, so that the join can no longer be restarted */
 	bool emitted;
 	/* Counts or bits on the device instead of pairs (join.cu), or NULL */
@@ -212,7 +213,7 @@ extern void rb_stop_kernels(rb_device_run *run);
 /* Waits for all work of both streams, whether it failed or not, and clears the stop flag. */
 extern void rb_queue_idle(rb_device_run *run);
 
-/* Sleeps for this many nanoseconds, less than one second, between two polls of an event. */
+/* Sleeps for `ns` nanoseconds, less than one second, between two polls of an event. */
 extern void rb_sleep_ns(long ns);
 
 /* Waits for an event of a queue, and forwards stop requests to its kernels. */
@@ -446,7 +447,7 @@ typedef struct rb_launch_tally
 	rb_count integer;
 	rb_count expansion;
 	rb_count clocks;       /* Clock cycles of warps on sampled work items */
-	rb_count float_clocks; /* Part of these cycles spent in float tests */
+	rb_count float_clocks; /* Part of `clocks` that was spent in float tests */
 } rb_launch_tally;
 
 typedef struct rb_mailbox
@@ -513,10 +514,10 @@ extern rb_status rb_boxes_launch(rb_device_run *run, const rb_cells_args *args, 
 /* Launches the kernel that decides waiting pairs by filters. */
 extern rb_status rb_filters_launch(rb_device_run *run, const rb_cells_args *args);
 
-/* Returns the maximum useful number of blocks to decide this many pairs exactly. */
+/* Returns the maximum useful number of blocks to decide the given number of pairs exactly. */
 extern int rb_exact_blocks(const rb_device_run *run, rb_count pairs);
 
-/* Returns the bytes that the expansions of this many blocks need. */
+/* Returns the bytes that the expansions of `blocks` blocks need. */
 extern uint64_t rb_exact_room(int blocks);
 
 /* Launches the kernel that decides the pairs that filters left undecided, by expansions. */

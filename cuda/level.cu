@@ -1,7 +1,7 @@
 /*
  * level.cu
- *	  Builds the levels of grids: finds the region and the number of cells of each grid, and runs all
- *	  steps on the host.
+ *	  Builds the levels of grids: finds the region and the number of cells of each grid, and runs
+ *	  all steps on the host.
  *
  * A level is a list of nodes, each a set of red and blue objects with a grid of its own. The cells
  * of all grids are numbered consecutively. The top level has one node, which holds all objects.
@@ -448,7 +448,7 @@ plan_grid_of_node(const double width[3], const rb_estimate e[2], float incidence
 }
 
 /*
- * Returns the maximum number of cells of a grid for this many objects, if memory allows max_cells.
+ * Returns the maximum number of cells of a grid for `objects` objects, if memory allows max_cells.
  */
 RB_HOST_DEVICE double
 most_cells_of_level(double objects, double max_cells)

@@ -98,8 +98,8 @@ grow_refine_block(refine_rounds *s, void **block, size_t *cap, size_t need, size
 }
 
 /*
- * Grows an array of the mesh or a work list on the device to this many elements, preserves the
- * first `used` ones, and records the peak of memory.
+ * Grows an array of the mesh or a work list on the device to at least `need` elements, preserves
+ * the first `used` ones, and records the peak of memory.
  */
 static rb_status
 grow_refine_array(refine_rounds *s, rb_refine_arena *arena, size_t used, size_t need,
@@ -111,7 +111,7 @@ grow_refine_array(refine_rounds *s, rb_refine_arena *arena, size_t used, size_t 
 	return status;
 }
 
-/* Makes room for that many cells and vertices. */
+/* Makes room for `cells` cells and `sites` vertices in all. */
 static rb_status
 reserve_cells_and_vertices(refine_rounds *s, size_t cells, size_t sites)
 {
@@ -193,7 +193,7 @@ read_refine_counts(refine_rounds *s)
 	return rb_sync(s->run);
 }
 
-/* Charges the time since the last call to this step. If the device is timed, waits for it first. */
+/* Charges to a step the time since the last call. If the device is timed, waits for it first. */
 static rb_status
 charge_time_to_refine_step(refine_rounds *s, rb_refine_step step)
 {

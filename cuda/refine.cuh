@@ -91,7 +91,7 @@ typedef struct rb_refine_arena
 } rb_refine_arena;
 
 /*
- * Grows an array to at least this many bytes and preserves the first `used` of them. Returns
+ * Grows an array to at least `bytes` bytes and preserves the first `used` of them. Returns
  * RB_DEVICE_FULL like rb_device_alloc.
  */
 extern rb_status rb_refine_arena_grow(rb_device_run *run, rb_refine_arena *arena, uint64_t used,

@@ -31,7 +31,9 @@
 /* Error of a computed volume, as a fraction of the cube of the longest edge */
 #define RB_VOLUME_ROUNDS 0x1p-49
 
-/* Computes the largest coordinate of n points, and the extent of their box along its longest side. */
+/*
+ * Computes the largest coordinate of n points, and the extent of their box along its longest side.
+ */
 static inline rb_status
 rb_flat_measure(const rb_context *ctx, const double *points, uint32_t n, double *largest,
 				double *extent)

@@ -16,6 +16,7 @@ typedef struct rb_entry
 	uint32_t value;
 } rb_entry;
 
+/* Sorts the point indices of an edge or a face into a key. */
 static inline void
 rb_table_key(uint32_t *key, uint32_t a, uint32_t b, uint32_t c)
 {

@@ -31,7 +31,7 @@
  */
 #define RB_SLACK 0x1p-43
 /*
- * Smallest of these errors for which the comparison in doubles is trusted; underflow may falsify
+ * Smallest error bound for which the comparison in doubles is trusted; underflow may falsify
  * smaller ones
  */
 #define RB_SLACK_LEAST 0x1p-960

@@ -144,6 +144,7 @@ typedef struct rb_mesh
 
 /* ---- faces and corners ---- */
 
+/* Returns the face of a tetrahedron opposite to a corner. */
 static inline rb_tet_face
 rb_face_of(uint32_t tet, uint32_t corner)
 {
@@ -222,13 +223,16 @@ extern uint32_t rb_mesh_new_tet(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, 
 extern void rb_mesh_drop_tet(rb_mesh *m, uint32_t t);
 
 /*
- * The journal allows undoing, all at once, every change made by rb_mesh_new_tet and
- * rb_mesh_drop_tet, and by rb_mesh_link between the tetrahedra these affect. rb_mesh_open_journal opens
- * it. rb_mesh_reserve_journal reserves room for a number of changes and must precede them.
- * rb_mesh_undo restores the tetrahedra and sets all bits to 0; it does not restore tet_of.
+ * Opens the journal, from which rb_mesh_undo can undo, all at once, every later change made by
+ * rb_mesh_new_tet and rb_mesh_drop_tet, and by rb_mesh_link between the tetrahedra these affect.
  */
 extern void rb_mesh_open_journal(rb_mesh *m);
+/* Reserves room in the journal for a number of changes; must be called before they are made. */
 extern rb_status rb_mesh_reserve_journal(rb_mesh *m, uint32_t changes);
+/*
+ * Restores the tetrahedra as they were when the journal was opened, sets all bits to 0 and closes
+ * the journal. Does not restore tet_of.
+ */
 extern void rb_mesh_undo(rb_mesh *m);
 /* Makes two faces neighbors of each other. */
 static inline void

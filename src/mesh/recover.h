@@ -199,13 +199,16 @@ typedef struct rb_sheet
 
 /* ---- cavity.c: recovers a part of a facet ---- */
 
+/* Scratch memory for the recovery of one region after another */
+typedef struct rb_cavity_work rb_cavity_work;
+/* Allocates the scratch memory. */
+extern rb_status rb_cavity_open(rb_recovery *r, rb_cavity_work **work);
+/* Frees the scratch memory; accepts a pointer to NULL. */
+extern void rb_cavity_close(rb_recovery *r, rb_cavity_work **work);
 /*
  * Recovers the sheet's faces of one region as faces of the mesh. Returns RB_OK with *done false if
  * that is impossible; the mesh is then unchanged.
  */
-typedef struct rb_cavity_work rb_cavity_work;
-extern rb_status rb_cavity_open(rb_recovery *r, rb_cavity_work **work);
-extern void rb_cavity_close(rb_recovery *r, rb_cavity_work **work);
 extern rb_status rb_cavity_recover(rb_recovery *r, rb_cavity_work *work, const rb_sheet *sheet,
 								   uint32_t region, bool *done);
 

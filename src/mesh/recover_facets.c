@@ -390,7 +390,7 @@ build_sheet(rb_recovery *r, rb_sheet *sheet, uint32_t facet)
 
 /* ---- recovery ---- */
 
-/* A face of a facet that existed when a thread checked it */
+/* A face of a facet that the mesh had when a thread checked the facet */
 typedef struct rb_seen_face
 {
 	uint32_t v[3];

@@ -31,7 +31,7 @@ typedef struct rb_regions
 	uint32_t *of;   /* region of each tetrahedron, or RB_NONE if it is dead or a ghost */
 	uint32_t count; /* number of regions, including the outside */
 	uint32_t real;  /* number of tetrahedra that are not ghosts */
-	bool all;       /* true if all of them are kept */
+	bool all;       /* true if all tetrahedra but the ghosts are kept */
 	int64_t *name;  /* number of each region in the result */
 	bool *named;
 	bool *dropped;

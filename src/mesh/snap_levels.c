@@ -39,7 +39,7 @@
 #include <math.h>
 
 #define RB_CHECK_INTERVAL 4096
-#define LEVEL_BITS 4 /* a grid is coarser than the one before by this power of two */
+#define LEVEL_BITS 4 /* power of two by which each grid is coarser than the one before */
 /*
  * Distance from a flaw of the mesh up to which inputs rise first, as a power of two of the first
  * grid

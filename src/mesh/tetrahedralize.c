@@ -110,7 +110,7 @@ end_of_segment(const void *arg, uint32_t i)
 	return r->segments[i / 2][i & 1];
 }
 
-/* Returns true if the segments with ends i and j form an angle below 90 degrees there, at point v. */
+/* Returns true if the segments with ends i and j form an angle below 90 degrees at point v. */
 static bool
 is_acute(const rb_recovery *r, uint32_t v, uint32_t i, uint32_t j)
 {

@@ -61,7 +61,7 @@ typedef struct patch
 	uint32_t above;     /* the region on the side of the normal, or NO_REGION, UNSEEN or MIXED */
 	uint32_t below;     /* the region on the opposite side, or one of these values */
 	uint32_t nfaces;    /* number of mesh faces on it */
-	uint32_t nends;     /* number of these faces at which a region ends */
+	uint32_t nends;     /* number of mesh faces on it at which a region ends */
 	double won;         /* approximate volume gained by the region below */
 	uint32_t far_point; /* the point farthest from it, or RB_NONE */
 	double far;

@@ -91,8 +91,9 @@ typedef struct rb_welded
 	uint64_t same_points; /* number of rows whose point already existed */
 	uint64_t no_length;   /* number of segments of zero length; their points are kept */
 	uint64_t no_area;     /* number of triangles dropped (skip_flat) */
-	uint64_t same_facets; /* number of facets dropped because they existed (distance) */
-	rb_near_report near;  /* points that were joined (distance) */
+	/* number of facets dropped because all their triangles existed (distance) */
+	uint64_t same_facets;
+	rb_near_report near; /* points that were joined (distance) */
 	/* Largest distance of a corner from the plane of its facet (RB_MERGE_NEARLY_FLAT) */
 	double farthest;
 } rb_welded;
@@ -192,7 +193,8 @@ extern rb_status rb_resplit_run(rb_context *ctx, const rb_backend *backend, rb_r
  * are none, or all of them have the last level.
  */
 extern bool rb_resplit_raise(rb_resplit *split, const rb_flaw *flaw);
-extern void rb_resplit_free(rb_memory *memory, rb_resplit **split); /* accepts NULL */
+/* Frees the state of a split; accepts NULL. */
+extern void rb_resplit_free(rb_memory *memory, rb_resplit **split);
 
 typedef enum rb_merge_kind
 {

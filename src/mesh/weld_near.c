@@ -33,7 +33,7 @@ typedef struct near_points
 	rb_buckets near;
 	uint32_t *root; /* union-find parents; the root of a group is its lowest point */
 	bool *wide;     /* for each root, whether the group must be split */
-	bool *kept;     /* for each point of such groups, whether it stays */
+	bool *kept;     /* for each point of a group that must be split, whether it stays */
 } near_points;
 
 /* Returns the coordinates of one of the points to be welded to near ones. */

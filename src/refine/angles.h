@@ -1,6 +1,6 @@
 /*
  * angles.h
- *	  Measures the smallest dihedral angle of a tetrahedron in a way that all machines compute alike.
+ *	  Measures the smallest dihedral angle of a tetrahedron, with equal results on all machines.
  *
  * The measure is 1 - cos of the angle, which increases with the angle from 0 to 2 and, unlike the
  * cosine, keeps its digits near 0. It needs only + - * / and square roots of doubles. With 6 V from
@@ -70,7 +70,7 @@ rb_tet_angle(const double *a, const double *b, const double *c, const double *d,
 
 			if (cosine > 0)
 				one = sine * sine * rb_distance2(p[i], p[j]) / (1 + cosine);
-			one = one >= 0 ? one : 0; /* Also if it is NaN */
+			one = one >= 0 ? one : 0; /* 0 for a NaN, too */
 			if (one < least)
 			{
 				least = one;

@@ -181,7 +181,9 @@ list_exchange_rim(rb_exchange *x)
 	return true;
 }
 
-/* Returns 1 if two faces are the same and run in the same direction, -1 if opposite, otherwise 0. */
+/*
+ * Returns 1 if two faces are the same and run in the same direction, -1 if opposite, otherwise 0.
+ */
 static int
 compare_exchange_faces(const uint32_t *a, const uint32_t *b)
 {

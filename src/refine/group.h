@@ -16,9 +16,9 @@
 typedef RB_VEC(uint32_t) rb_numbers;
 
 /*
- * A PLC of some cells of a mesh, and of points that split their subsegments. The vertices of the PLC
- * are numbered in the order of the mesh, and the new points follow them, as they will in the mesh.
- * Ties between cospherical points are thus broken in the same way.
+ * A PLC of some cells of a mesh, and of points that split their subsegments. The vertices of the
+ * PLC are numbered in the order of the mesh, and the new points follow them, as they will in the
+ * mesh. Ties between cospherical points are thus broken in the same way.
  */
 typedef struct rb_cells_plc
 {

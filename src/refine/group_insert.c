@@ -20,8 +20,8 @@
  * cells are included and, where points were added on subsegments, the group gets points on these.
  * After a few tries the group is abandoned until other work is done.
  *
- * To rebuild the mesh, all blocked subsegments are split, and the mesh is tetrahedralized again from
- * all its points, with constrained faces as facets and subsegments as segments.
+ * To rebuild the mesh, all blocked subsegments are split, and the mesh is tetrahedralized again
+ * from all its points, with constrained faces as facets and subsegments as segments.
  */
 #include "refine/group.h"
 

@@ -186,7 +186,7 @@ extern rb_status rb_refining_rebuild(rb_refining *r, bool *done);
 extern rb_status rb_refining_remove_slivers(rb_refining *r, uint32_t nkept,
 											rb_slivers_report *report);
 
-/* Allocates room for this many cells and vertices (import.c). */
+/* Allocates room for `cells` cells and `sites` vertices (import.c). */
 extern rb_status rb_refining_reserve(rb_refining *r, size_t cells, size_t sites);
 
 #endif /* RB_REFINE_REFINING_H */

@@ -35,7 +35,7 @@
 #define PASSES 10
 /* First pass in which vertices are added */
 #define ADDING 2
-/* One vertex in this number may be added */
+/* Reciprocal of the maximum share of vertices that are added */
 #define SHARE_ADDED 10
 /* Maximum number of cells around an edge that is removed */
 #define RING 12

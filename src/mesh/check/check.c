@@ -1,9 +1,10 @@
 /*
  * check.c
- *	  Runs the parts of the mesh checker one after the other. The last ones are here: the boundary of
- *	  the mesh, which must be on facets or be the convex hull, without cavities, and with the correct
- *	  Euler characteristic; regions, which must have the volumes that their facets enclose; and edges
- *	  and faces that are in no tetrahedron, which must be outside the kept part of the mesh.
+ *	  Runs the parts of the mesh checker one after the other. The last ones are here: the boundary
+ *	  of the mesh, which must be on facets or be the convex hull, without cavities, and with the
+ *	  correct Euler characteristic; regions, which must have the volumes that their facets enclose;
+ *	  and edges and faces that are in no tetrahedron, which must be outside the kept part of the
+ *	  mesh.
  *
  * A closed surface that is convex at each of its edges is convex. This is tested up to rounding:
  * Steiner points on the hull are rounded, and refinement omits tetrahedra that are flatter than

@@ -116,8 +116,8 @@ rb_sort3(uint32_t v[3])
 #define RB_POINT_HERE 16u    /* scratch bit of one test */
 
 /* Bits of a facet */
-#define RB_REPORTED_FAR 1u  /* points far from it */
-#define RB_REPORTED_AREA 2u /* a wrong area, or a face twice */
+#define RB_REPORTED_FAR 1u  /* points far from the facet were reported */
+#define RB_REPORTED_AREA 2u /* a wrong area, or a face that occurs twice, was reported */
 
 /*
  * A test of whether an edge or a face lies inside the kept part; if so, its absence from the mesh
@@ -180,6 +180,7 @@ typedef struct rb_checking
 	rb_table local;
 } rb_checking;
 
+/* Returns the coordinates of a point. */
 static inline const double *
 rb_check_point(const rb_checking *k, uint32_t p)
 {
@@ -193,6 +194,7 @@ rb_check_bad(const rb_checking *k, uint32_t p)
 	return (k->point[p] & RB_POINT_BAD) != 0;
 }
 
+/* Returns the kind of a point according to the mesh; without kinds, all are input points. */
 static inline rb_vertex_kind
 rb_check_kind(const rb_checking *k, uint32_t p)
 {

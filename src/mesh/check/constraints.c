@@ -1,10 +1,10 @@
 /*
  * constraints.c
- *	  Checks the edges that the mesh lists as parts of segments, and the faces that it lists as parts
- *	  of facets: that they are edges and faces of its tetrahedra; that the edges of each segment form
- *	  one path from end to end that lies on it; and that the faces of each facet tile it. Each inner
- *	  edge of a facet has two faces and each boundary edge one, nothing is folded, and the area and
- *	  the Euler characteristic are those of the facet's triangles.
+ *	  Checks the edges that the mesh lists as parts of segments, and the faces that it lists as
+ *	  parts of facets: that they are edges and faces of its tetrahedra; that the edges of each
+ *	  segment form one path from end to end that lies on it; and that the faces of each facet tile
+ *	  it. Each inner edge of a facet has two faces and each boundary edge one, nothing is folded,
+ *	  and the area and the Euler characteristic are those of the facet's triangles.
  *
  * An edge or a face that is in no tetrahedron may be outside the kept part, which is tested later.
  *
@@ -357,7 +357,7 @@ find_face(rb_checking *k, uint32_t f, const uint32_t v[3])
 			k->on_facet[other >> 2] |= (uint8_t) (1 << (other & 3));
 		return RB_OK;
 	}
-	/* Test the face beside one of its edges that is in the mesh, or else its first edge. */
+	/* Test the face at one of its edges that is in the mesh, or else at its first edge. */
 	w.from = v[0], w.to = v[1], w.side = RB_NONE;
 	for (int i = 0; i < 3; i++)
 		if (rb_pair_set_has(&k->edges, v[i], v[(i + 1) % 3]))
