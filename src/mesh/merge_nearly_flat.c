@@ -61,7 +61,7 @@ typedef struct growing
 	rb_buckets members; /* triangles of each unit */
 	rb_buckets links;   /* ends of edges at each unit: edge << 1 | end */
 	bool *used;         /* for each unit, whether it is part of a facet that has grown */
-	/* for each unit, bits 1 and 2 for the orientations in which the seed refused it */
+	/* for each unit, bit 1 << turned for each orientation in which the seed refused it */
 	uint8_t *refused;
 	uint32_t *queue; /* units of the facet that grows */
 	uint32_t *seen;  /* units that the facet that grows has refused */
@@ -99,7 +99,7 @@ exact_normal(const double *a, const double *b, const double *c, rb_number *n)
 		rb_number_det2(&n[k], &u[(k + 1) % 3], &u[(k + 2) % 3], &v[(k + 1) % 3], &v[(k + 2) % 3]);
 }
 
-/* Compares the distance of a point from the seed's plane with the tolerance exactly. */
+/* Returns true if a point is within the tolerance of the seed's plane, by exact numbers. */
 static bool
 is_near_flat_seed_exactly(const growing *g, const double *p)
 {
@@ -141,7 +141,8 @@ is_near_flat_seed(growing *g, const double *p)
 }
 
 /*
- * Compares the slope of a triangle with the angle exactly; its normal n points up if `sign` is 1.
+ * Returns true if a triangle is inclined to the seed's plane by no more than the angle, by exact
+ * numbers. `sign` is 1 if its corners run in the seed's direction, -1 if against it.
  */
 static bool
 is_level_with_flat_seed_exactly(const growing *g, const double *a, const double *b, const double *c,

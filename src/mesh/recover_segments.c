@@ -213,7 +213,7 @@ place_on_segment(const double *a, const double *b, double share, double *at)
 		const double far = b[k] - a[k];
 
 		if (a[k] == b[k])
-			/* Keep a segment that is parallel to an axis parallel. */
+			/* Keep a segment that is parallel to an axis exactly parallel. */
 			at[k] = a[k];
 		else if (fabs(far) <= DBL_MAX)
 			at[k] = a[k] + far * share;

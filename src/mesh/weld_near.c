@@ -166,7 +166,7 @@ point_of_end(const void *arg, uint32_t i)
 	return s->ends.at[i];
 }
 
-/* Unites points to groups, and finds those that are too wide. */
+/* Unites points into groups, and finds the groups that are too wide. */
 static rb_status
 group_points(near_points *s, rb_near_report *report)
 {

@@ -103,8 +103,8 @@ rb_room_find(const rb_workspace *room, uint32_t cell)
 }
 
 /*
- * Appends a cell. Returns RB_READY, RB_LOST if a stronger candidate claims it, or RB_LARGE if the
- * workspace is full.
+ * Appends a cell to the workspace. Returns RB_READY; RB_LOST if a stronger candidate claims the
+ * cell; or RB_LARGE if the workspace is full.
  */
 RB_HOST_DEVICE rb_verdict
 rb_room_add(const rb_cells *m, rb_workspace *room, const rb_refine_candidate *cand, uint32_t cell)

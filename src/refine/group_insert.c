@@ -96,7 +96,7 @@ index_blocked_subsegments(rb_joint *t)
 
 /* ---- cells of a group ---- */
 
-/* Adds a cell to the group of cells that a joint insertion tetrahedralizes again, once. */
+/* Adds a cell, once, to the group of cells that a joint insertion tetrahedralizes again. */
 static rb_status
 add_cell_to_group(rb_joint *t, uint32_t cell)
 {
@@ -136,7 +136,7 @@ add_blocked_point(rb_joint *t, rb_entry64 entry)
 	return add_group_point(t, &p, &fresh);
 }
 
-/* Adds the points of a cell's subsegments that are blocked, too. */
+/* Adds the split points of those subsegments of a cell that are blocked, too. */
 static rb_status
 add_blocked_points_of(rb_joint *t, uint32_t cell)
 {
@@ -158,7 +158,9 @@ add_blocked_points_of(rb_joint *t, uint32_t cell)
 	return RB_OK;
 }
 
-/* Records once that the circumsphere of a cell contains the current point. */
+/*
+ * Records that the circumsphere of a cell contains the current point; must be called once per cell.
+ */
 static rb_status
 record_cell_holding_point(rb_joint *t, uint32_t cell)
 {

@@ -65,7 +65,7 @@ typedef struct regions
 	size_t cap;
 } regions;
 
-/* Many short lists in one array: list k is e[at[k]] to e[at[k + 1]], ascending */
+/* Many short lists in one array: list k is e[at[k]] to e[at[k + 1] - 1], ascending */
 typedef struct lists
 {
 	uint64_t *e;

@@ -391,10 +391,10 @@ rb_star_link(const rb_cells *m, const rb_refine_candidate *all, uint32_t place)
 /* Maximum number of candidates in a round */
 #define RB_ROUND_CANDIDATES (1u << 17)
 /*
- * Subsampling of the list of tetrahedra. A round takes every RB_ROUND_STEP-th entry, or uses a
- * smaller step if that would leave fewer than RB_ROUND_SMALL entries. It examines no more than
- * RB_ROUND_WINDOW entries per candidate, at the end of the list. RB_ROUND_MIN is the lower limit of
- * the adaptive number of candidates.
+ * Subsampling of the list of tetrahedra. A round takes every RB_ROUND_STEP-th entry; the step is
+ * smaller if fewer than RB_ROUND_SMALL entries would be left, and larger if the round may take
+ * fewer entries. It examines no more than RB_ROUND_WINDOW entries per candidate, at the end of the
+ * list. RB_ROUND_MIN is the lower limit of the adaptive number of candidates.
  */
 #define RB_ROUND_STEP 16u
 #define RB_ROUND_WINDOW 256u
@@ -426,7 +426,8 @@ rb_round_window(size_t n, uint32_t most)
 }
 
 /*
- * Returns the distance between the entries that a round takes from its window of n, at most `most`.
+ * Returns the distance between the entries that a round takes from its window of n entries, so that
+ * it takes at most `most` of them.
  */
 RB_HOST_DEVICE size_t
 rb_round_step(size_t n, uint32_t most)

@@ -71,7 +71,7 @@ typedef struct rounds
 	size_t winners_cap;
 	uint32_t nwinners;
 	uint32_t nfresh;
-	uint32_t most; /* Maximum tetrahedra per round (rb_round_most) */
+	uint32_t most; /* Maximum number of tetrahedra per round (rb_round_most) */
 	rb_places places;
 	uint32_t *freed;
 	size_t freed_cap;
@@ -133,7 +133,10 @@ pop_subsample(rounds *s, uint32_t most)
 	list->n = left;
 }
 
-/* Selects the candidates of a round. Selects none if all work is done. */
+/*
+ * Selects the candidates of a round. Selects none if all work is done, or if some subsegments are
+ * blocked before anything else is split.
+ */
 static rb_status
 select_candidates(rounds *s)
 {

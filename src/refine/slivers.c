@@ -151,7 +151,7 @@ list_if_sliver(removal *s, uint32_t cell)
 	return rb_vec_append(s->r->ctx, &s->next, one);
 }
 
-/* Records that the cells of the corners of a cell changed. */
+/* Records for each corner of a cell that cells around it changed in this pass. */
 static void
 mark_change_around_sliver(removal *s, uint32_t cell)
 {
@@ -197,7 +197,10 @@ typedef struct polygon
 	int8_t apex[RING][RING];
 } polygon;
 
-/* Makes the cells around an edge the old ones. Returns false if the edge cannot be removed. */
+/*
+ * Makes the cells around an edge the old cells of the exchange. Returns false if the edge cannot be
+ * removed.
+ */
 static bool
 collect_ring_at_sliver(removal *s, uint32_t cell, uint32_t e, polygon *g)
 {
@@ -398,7 +401,7 @@ flip_sliver(removal *s, uint32_t cell, bool *done)
 
 /* ---- search for a location ---- */
 
-/* Directions in which a location is searched, and their number */
+/* Directions in which a location is searched */
 static const int8_t directions[14][3] = {
 	{1, 0, 0},    {-1, 0, 0}, {0, 1, 0},   {0, -1, 0}, {0, 0, 1},   {0, 0, -1}, {1, 1, 1},
 	{-1, -1, -1}, {1, 1, -1}, {-1, -1, 1}, {1, -1, 1}, {-1, 1, -1}, {-1, 1, 1}, {1, -1, -1}};
@@ -465,7 +468,10 @@ search_location(rb_exchange *x, double least)
 
 /* ---- moves ---- */
 
-/* Makes the cells around a vertex the old ones. Returns false if the vertex must not move. */
+/*
+ * Makes the cells around a vertex the old cells of the exchange. Returns false if the vertex must
+ * not move.
+ */
 static bool
 collect_star_at_sliver(removal *s, uint32_t cell, uint32_t vertex)
 {
@@ -530,7 +536,7 @@ move_vertex_of_sliver(removal *s, uint32_t cell, uint32_t vertex, bool *done)
 
 /* ---- added vertices ---- */
 
-/* Makes a cell and its neighbors across faces without constraint the old ones. */
+/* Makes a cell and its neighbors across unconstrained faces the old cells of the exchange. */
 static void
 collect_neighbors_of_sliver(removal *s, uint32_t cell)
 {
@@ -563,7 +569,7 @@ start_search_at_mean(removal *s, uint32_t cell, uint32_t corners)
 }
 
 /*
- * Adds the cell behind the worst face of the cavity, seen from RB_SOUGHT, to the old ones. Returns
+ * Adds the cell behind the worst face of the cavity, seen from RB_SOUGHT, to the old cells. Returns
  * false if there is none.
  */
 static bool

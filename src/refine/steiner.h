@@ -179,9 +179,9 @@ rb_candidate_key(rb_what what, double measure, uint32_t hash, uint32_t index)
 		uint64_t bits;
 	} u;
 
-	/* Take 11 bits of exponent and 9 of mantissa; a measure is never negative. */
 	/* Replace a NaN, whose bits differ between machines. */
 	u.x = measure == measure ? measure : INFINITY;
+	/* Take 11 bits of exponent and 9 of mantissa; a measure is never negative. */
 	return (uint64_t) (what + 1) << 62 | (u.bits >> 43 & 0xfffff) << 42 |
 		   (uint64_t) (hash & 0x3ff) << 32 | (RB_KEY_INDEX - index);
 }
