@@ -38,7 +38,7 @@
 
 /* ---- a count or a bit for each part ---- */
 
-/* Counts or marks the rows of pairs that earlier kernels decided. */
+/* Counts or marks the parts of pairs that earlier kernels decided. */
 static __global__ void
 __launch_bounds__(WORDS_THREADS)
 	words_kernel(const rb_cells_args args, const rb_pair *pairs, const rb_count *number)
@@ -57,8 +57,8 @@ __launch_bounds__(WORDS_THREADS)
 }
 
 /*
- * Adds the hits that lie in the pool: those of the float test and the filters, or those of exact
- * signs.
+ * Launches the kernel that adds the hits in the pool to the counts or marks: those of the float
+ * test and the filters, or those of exact signs.
  */
 static rb_status
 launch_words_of_hits(rb_device_run *run, const rb_cells_args *args, bool exact)
@@ -73,8 +73,8 @@ launch_words_of_hits(rb_device_run *run, const rb_cells_args *args, bool exact)
 }
 
 /*
- * Returns the number of 32-bit words of the aggregate that the device computes by row instead of
- * sending pairs: a bit per matched row, or one count per row.
+ * Returns the number of 32-bit words of the aggregate that the device computes instead of sending
+ * pairs: a bit or a count for each part of one side.
  */
 static uint64_t
 words_of_device_aggregate(const rb_device_run *run)
@@ -85,7 +85,10 @@ words_of_device_aggregate(const rb_device_run *run)
 	return job->answer == RB_HITS ? ((uint64_t) set->nparts + 31) / 32 : set->nparts;
 }
 
-/* Returns true if the job needs counts or marks by row instead of pairs. */
+/*
+ * Returns true if the job needs counts or marks instead of pairs, and the sink accepts them. Counts
+ * require that each row has one part.
+ */
 static bool
 needs_words_by_row(const rb_device_run *run)
 {
@@ -110,7 +113,7 @@ rb_words_alloc(rb_device_run *run)
 	return RB_OK;
 }
 
-/* Passes n words to the sink, in the order of their rows. */
+/* Passes n words to the sink, in the order of parts. */
 static rb_status
 send_words_to_sink(rb_device_run *run, void *arg, const void *bytes, size_t n)
 {

@@ -86,7 +86,9 @@ orient_triangle(naming *w, uint32_t triangle, int axis)
 	return rb_orient2d_at(&w->env, a[x], a[y], b[x], b[y], c[x], c[y]);
 }
 
-/* Chooses the axis nearest to the normal of a triangle along which it is not degenerate. */
+/*
+ * Chooses, among the axes along which a triangle is not degenerate, the one nearest to its normal.
+ */
 static void
 choose_triangle_axis(naming *w, uint32_t triangle)
 {

@@ -29,11 +29,14 @@
 
 #include <math.h>
 
-/* Inputs join a plane or line up to this distance from it, in units of the grid of their level */
+/*
+ * Distance up to which inputs join a plane or line, in units of the grid of the input that
+ * determines it
+ */
 #define NEAR 1.5
 /*
  * Minimum size of a triangle or edge that determines a direction, in units of the distance up to
- * which it joins others
+ * which others join its plane or line
  */
 #define WIDE 8.0
 /* Range of exponents in which squares and products of lengths neither overflow nor underflow */
@@ -47,7 +50,7 @@ typedef struct aligned
 	uint32_t of; /* triangle, or segment after all triangles */
 	uint32_t v[3];
 	double size; /* squared area or length */
-	double near; /* distance up to which it joins others */
+	double near; /* distance up to which others join its plane or line; 0 at level 0 */
 	uint8_t level;
 } aligned;
 
@@ -119,7 +122,9 @@ list_aligned_edge(aligning *g, aligned e, uint32_t a, uint32_t b)
 	return rb_vec_append(g->ctx, &g->edges, e);
 }
 
-/* Lists the triangles and edges of inputs that have a level. */
+/*
+ * Lists the triangles and edges of inputs that met others or have a level, except the last level.
+ */
 static rb_status
 list_aligned_inputs(aligning *g)
 {

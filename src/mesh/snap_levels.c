@@ -77,7 +77,7 @@ struct rb_resplit
 	 */
 	uint8_t *triangle_level, *segment_level, *point_level;
 	uint8_t last; /* level of which all corners are one point */
-	uint8_t most; /* highest level to which a flaw of the mesh raises inputs */
+	uint8_t most; /* highest level to which a flaw of the mesh raises inputs at first */
 	double origin[3];
 	double low[3];
 	int step;       /* binary exponent of the step of level 1 */

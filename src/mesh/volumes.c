@@ -520,7 +520,7 @@ tolerance_of_compared_facet(const comparing *c, uint32_t facet)
 
 /* ---- points ---- */
 
-/* Records for each patch the farthest point of its faces. */
+/* Records for each patch the farthest Steiner point on its facet among the corners of its faces. */
 static rb_status
 check_patch_points(comparing *c)
 {
@@ -599,7 +599,10 @@ scaled_perimeter(const comparing *c, const double *points, const uint32_t *v)
 		   sqrt(rb_length2(p[2], p[0]));
 }
 
-/* Returns true if all corners of a patch are exactly in one plane, and its faces have no others. */
+/*
+ * Returns true if all corners of a patch are exactly in one plane, and all corners of its faces are
+ * input points.
+ */
 static bool
 is_patch_exact(const comparing *c, const rb_buckets *faces, const rb_buckets *triangles, uint32_t p)
 {
@@ -871,7 +874,7 @@ add_face_to_sums(comparing *c, uint32_t t, uint32_t i, uint32_t inside, uint32_t
 	return RB_OK;
 }
 
-/* Adds the faces at which a region of the mesh ends to the volume of that region. */
+/* Adds each face at which a region of the mesh ends to the volume of that region. */
 static rb_status
 add_mesh_volumes(comparing *c)
 {

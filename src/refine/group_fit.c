@@ -55,7 +55,9 @@ numbers_of_old_face(const rb_joint *t, uint32_t cell, uint32_t k, uint32_t *numb
 		number[j] = rb_cells_plc_number(&t->cells, c->v[rb_cell_face_corner(k, j)]);
 }
 
-/* Returns true if a face of a tetrahedron has these corners in the same cyclic order. */
+/*
+ * Returns true if the corners of a face of a tetrahedron are in the same cyclic order as `number`.
+ */
 static bool
 has_fitted_face_corners(const rb_joint *t, uint32_t face, const uint32_t *number)
 {
@@ -253,7 +255,7 @@ find_inserted_tets(rb_joint *t, bool *fits)
 
 /* ---- removed cells ---- */
 
-/* Adds a cell to the old ones that the tetrahedra of the new PLC replace, once. */
+/* Adds a cell, once, to the old ones that the tetrahedra of the new PLC replace. */
 static rb_status
 add_cell_to_replace(rb_joint *t, uint32_t cell)
 {

@@ -125,7 +125,10 @@ get_hull_face_corner(const hull_surface *s, uint32_t face, uint32_t k)
 	return s->points + s->stride * s->faces[face][k];
 }
 
-/* Computes the normal of a face. Returns its squared length. */
+/*
+ * Computes the normal of a face and the squared length *long2 of its longest edge. Returns the
+ * squared length of the normal.
+ */
 static double
 compute_hull_face_normal(const hull_surface *s, uint32_t face, double *n, double *long2)
 {
