@@ -400,8 +400,8 @@ plan_grid_by_resolution(const double width[3], uint32_t resolution, double max_c
 }
 
 /*
- * Refines one axis at a time, always the one with the lowest cost, so that flat or long objects get
- * flat or long cells.
+ * Refines one axis at a time, always the one along which the cost drops fastest, so that flat or
+ * long objects get flat or long cells.
  */
 static __device__ void
 plan_grid_of_node(const double width[3], const rb_estimate e[2], float incidence_cost,

@@ -72,7 +72,7 @@ allocate_refine_block(refine_rounds *s, void **block, size_t bytes)
 
 /*
  * Allocates an array for one round on the device of at least `need` elements, without preserving
- * its contents, with a quarter more if memory allows.
+ * its contents, and a quarter larger than before if memory allows.
  */
 static rb_status
 grow_refine_block(refine_rounds *s, void **block, size_t *cap, size_t need, size_t element)

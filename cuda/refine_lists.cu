@@ -128,7 +128,9 @@ rb_refine_gather(rb_device_run *run, const rb_refine_args *a, const rb_entry64 *
 	return RB_OK;
 }
 
-/* Takes n entries spread evenly over a list as candidates, and writes the other ones to `left`. */
+/*
+ * Takes a regular subsample of n entries of a list as candidates, and writes the others to `left`.
+ */
 static __global__ void
 spread_kernel(rb_refine_candidate *to, const rb_entry64 *from, uint32_t all, uint32_t step,
 			  uint32_t turn, uint32_t n, rb_entry64 *left)

@@ -65,7 +65,10 @@ list_segment_edges_for_bends(bending *b)
 	return RB_OK;
 }
 
-/* Calls `work` for each edge that two faces of one facet share. */
+/*
+ * Calls `work` for each edge that two faces of one facet share: with `of_bent`, for all edges of
+ * bent facets, otherwise for the edges on segments.
+ */
 static rb_status
 visit_face_pairs_at_bends(bending *b, bool of_bent,
 						  void (*work)(bending *b, uint32_t a, uint32_t c, uint32_t face,
@@ -116,7 +119,9 @@ mark_bent_facet(bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t othe
 		b->bent[b->tets->face_facet[face]] = 1;
 }
 
-/* Unites two faces of a bent facet into one part, unless it bends at a segment between them. */
+/*
+ * Unites two faces of a bent facet into one part, unless the facet bends at a segment between them.
+ */
 static void
 unite_faces(bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
 {

@@ -522,7 +522,10 @@ rb_grow_encroaches_at(const rb_cells *m, const rb_refine_candidate *cand, const 
 			}
 }
 
-/* Records all subsegments and constrained faces that the point encroaches upon. */
+/*
+ * Records all subsegments and constrained faces that the point encroaches upon, or that would
+ * vanish.
+ */
 RB_HOST_DEVICE void
 rb_grow_encroaches(const rb_cells *m, const rb_refine_candidate *cand, const rb_workspace *room,
 				   rb_obstacle *o)

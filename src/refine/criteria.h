@@ -152,7 +152,7 @@ rb_facets_share(const rb_cells *m, uint32_t f, uint32_t g)
 	return shared;
 }
 
-/* Returns true if vertex v lies on facet f, as far as doubles allow. */
+/* Returns true if vertex v lies on facet f up to rounding, by its kind and parent. */
 RB_HOST_DEVICE bool
 rb_site_on_facet(const rb_cells *m, uint32_t v, uint32_t f)
 {

@@ -138,8 +138,8 @@ rb_exchange_star(rb_exchange *x, uint32_t vertex)
 }
 
 /*
- * Lists the faces around the old cells and the subsegments on them. Returns false if a constrained
- * face lies between two of them, or if there are too many faces.
+ * Lists the faces around the old cells, and the subsegments that are edges of old cells. Returns
+ * false if a constrained face lies between two old cells, or if there are too many faces.
  */
 static bool
 list_exchange_rim(rb_exchange *x)
@@ -203,12 +203,14 @@ set_exchanged_face(const rb_exchange *x, uint32_t face, uint32_t *v)
 		v[j] = x->tets[face >> 2][rb_cell_face_corner(face & 3, j)];
 }
 
-/* Marks faces of new cells that are on the rim: the number of the rim's face follows */
+/*
+ * Flag of an entry of `mates` for a face on the rim; the other bits are the index of the rim face
+ */
 #define ON_RIM 0x80000000u
 
 /*
- * Matches each face of the new cells with one of the rim or of another new cell. Returns false if
- * one has no match, or if a face of the rim has none.
+ * Matches each face of the new cells with one of the rim or of another new cell. Returns false if a
+ * face of a new cell or of the rim has no match.
  */
 static bool
 match_exchange_faces(rb_exchange *x)
@@ -318,7 +320,7 @@ mark_segments_of_exchanged_cell(const rb_exchange *x, rb_cell *c)
 	}
 }
 
-/* Writes new cell i to its slot and links it. `bits` are set if it is bad. */
+/* Writes new cell i to its slot and links it. `bits` are its bits before constraints are added. */
 static void
 write_exchange_cell(rb_exchange *x, uint32_t i, uint32_t region, uint32_t bits)
 {
