@@ -299,7 +299,7 @@ __launch_bounds__(THREADS)
 	}
 }
 
-/* Creates the items of the cells with the most pairs; all blocks share their rows. */
+/* Creates the items of the cells with more than MANY items; all blocks share their rows. */
 static __global__ void
 __launch_bounds__(THREADS)
 	many_kernel(bool self, rb_item *items, const rb_cell_items *many, const rb_totals *totals)

@@ -248,7 +248,7 @@ typedef struct rb_tet_shape
 	uint32_t edge; /* The shortest edge */
 } rb_tet_shape;
 
-/* Returns the circumsphere and the edges of a tetrahedron. */
+/* Returns the circumsphere and the shortest edge of a tetrahedron. */
 RB_HOST_DEVICE rb_tet_shape
 rb_cell_shape(const rb_cells *m, const rb_cell *c)
 {
