@@ -24,8 +24,9 @@
 /* ---- double-double arithmetic ---- */
 
 /*
- * Let e = 2^-106. By the bounds of double_double.h, and since differences of doubles are exact here,
- * a cross product a x b has an error of at most 13 e (|a_x b_y| + |a_y b_x|). So has
+ * Let e = 2^-106. By the bounds of double_double.h, and since differences of doubles are exact
+ * here, a cross product a x b has an error of at most 13 e (|a_x b_y| + |a_y b_x|). The other
+ * errors are at most
  *
  *		t = N / D		(error of N + error of D) / |D| + 25 e, as |t| <= 1
  *		P				L (error of t) + 9 e L + 5 e S, with L the larger coordinate of the edge, and

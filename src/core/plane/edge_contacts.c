@@ -6,9 +6,9 @@
  * Edges that meet in the moved position (polygon_rings.c) share a point in the stored one, where a join
  * finds them.
  *
- * Where the position of an edge relative to a polygon matters in the stored position, it is found at the
- * common points of their boundaries: the edge enters the interior if the first edge of the polygon to the
- * left of its direction comes in at the point.
+ * Where the position of an edge relative to a polygon matters in the stored position, it is found
+ * at the common points of their boundaries: the edge enters the interior if the first edge of the
+ * polygon to the left of its direction leads to the point.
  */
 #include "core/base/sort.h"
 #include "core/plane/plane.h"
@@ -34,7 +34,7 @@ is_on_edge(rb_exact_env *env, const double *e, const double *p)
 		   p[1] <= rb_max(e[1], e[3]) && rb_orient2d_points(env, e, e + 2, p) == 0;
 }
 
-/* Returns true if x is in the direction from p to d, which is parallel to that from p to x. */
+/* Returns true if the directions from p to d and from p to x, which are parallel, are equal. */
 static bool
 is_same_direction(const double *p, const double *d, const double *x)
 {
@@ -71,8 +71,8 @@ include_direction(rb_exact_env *env, first_direction *f, const double *x, bool a
 }
 
 /*
- * Sets *enters if an edge of one side, from its point p toward its end d, lies in the interior of the
- * other polygon. The n edges of the other one are those at p.
+ * Sets *enters if an edge of one side, from its point p toward its end d, lies in the interior of
+ * the other polygon. The n edges of the other polygon are those at p.
  */
 static rb_status
 test_edge_enters(const rb_context *ctx, rb_exact_env *env, const rb_rings *other,

@@ -18,10 +18,11 @@
 /* ---- double-double arithmetic ---- */
 
 /*
- * With e = 2^-106, and as in area_sum.c, t has an error of (error of N + error of D) / |D| + 25 e, where
- * the cross products have errors of 13 e times the sum of the sizes of their products. The sum of n terms
- * and the number adds 4 e (n + 1)^2. A length has a relative error of 11 e, its product with the share one
- * of 8 e more, and each addition to the sum adds 4 e times a partial sum.
+ * With e = 2^-106, and as in area_sum.c, t has an error of (error of N + error of D) / |D| + 25 e,
+ * where the cross products have errors of 13 e times the sum of the sizes of their products. The
+ * sum of n terms and the whole number adds 4 e (n + 1)^2. A length has a relative error of 11 e, to
+ * which its product with the share adds 8 e, and each addition to the sum adds 4 e times a partial
+ * sum.
  */
 #define EPS RB_EPS_DOUBLE_DOUBLE
 #define MOST_EXTENT 0x1p100

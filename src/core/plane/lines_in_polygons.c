@@ -182,7 +182,7 @@ measure_length_of_group(length_pair *o, size_t g, double *length)
 	return o->positive ? rb_length_sum(o->w->ctx, o->terms, length) : RB_OK;
 }
 
-/* Computes how long the line of group g runs in the polygon. */
+/* Computes the length of the line of group g in the polygon. */
 static rb_status
 measure_length_in_polygon(void *user, uint32_t thread, size_t g, rb_pair rows, double *length)
 {

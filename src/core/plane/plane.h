@@ -179,7 +179,7 @@ typedef struct rb_polygon_sweep
 	struct rb_sweep_vertex *spare;
 	size_t spares;
 	RB_VEC(struct rb_sweep_node) nodes;
-	uint32_t root, lowest; /* Node at the top of the tree, and the first one from below */
+	uint32_t root, lowest; /* Root of the tree, and the node of the lowest edge */
 	uint32_t free;         /* First of the nodes that are not used */
 	uint32_t *node_of;     /* Node of each edge of the row */
 	size_t nodes_of;
@@ -216,8 +216,8 @@ extern const char *rb_polygon_fault_name(rb_polygon_fault fault);
 
 /*
  * Checks all rows, and marks those that are not valid polygons in a new bitmap *bad. Unless `skip`
- * is set, fails with RB_BAD_POLYGON for the one with the smallest id. Counts them in the statistics
- * as faults of side `of`.
+ * is set, fails with RB_BAD_POLYGON for the invalid row with the smallest id. Counts the invalid
+ * rows in the statistics as faults of side `of`.
  */
 extern rb_status rb_polygons_check(rb_context *ctx, rb_thread *team, const rb_rings *r, bool skip,
 								   rb_solid_side of, uint32_t **bad);
@@ -239,10 +239,11 @@ typedef struct rb_common_point
 typedef struct rb_contact_room
 {
 	rb_exact_env env;
-	RB_VEC(rb_pair) contacts;       /* Edges that share a point, by red, then by blue edge */
-	RB_VEC(rb_pair) turned;         /* Edges exchanged, by blue, then by red edge */
+	RB_VEC(rb_pair) contacts; /* Edges that share a point, by red, then by blue edge */
+	/* The contacts with red and blue exchanged, by blue, then by red edge */
+	RB_VEC(rb_pair) turned;
 	RB_VEC(rb_common_point) points; /* Common points of an edge */
-	rb_ring_list rings;             /* Rings of a row near the other one */
+	rb_ring_list rings;             /* Rings of one row that are near the other row */
 } rb_contact_room;
 
 /* Pairs of rows whose boxes overlap, and their edges that share a point */
@@ -328,14 +329,17 @@ typedef struct rb_area_terms
 	double origin[2];
 } rb_area_terms;
 
-/* Computes the area, which is known to be positive. It is at least 2^-1074. */
+/*
+ * Computes the common area, which is known to be positive, from its terms. The result is at least
+ * 2^-1074.
+ */
 extern rb_status rb_area_sum(rb_context *ctx, const rb_area_terms *t, double *area);
 
 /* ---- length_sum.c ---- */
 
 /*
- * A point of a segment whose t, from 0 to 1, is added to a share or subtracted: where the segment crosses
- * the edge xy, or the point x
+ * A term of a share: the parameter t, from 0 to 1, of a point of the segment, which is added or
+ * subtracted. The point is where the segment crosses the edge xy, or is x if y is NULL
  */
 typedef struct rb_share_term
 {
@@ -360,7 +364,10 @@ typedef struct rb_length_terms
 	RB_VEC(rb_length_segment) segments;
 } rb_length_terms;
 
-/* Computes the length, which is known to be positive. It is at least 2^-1074. */
+/*
+ * Computes the length, which is known to be positive, from its terms. The result is at least
+ * 2^-1074.
+ */
 extern rb_status rb_length_sum(rb_context *ctx, const rb_length_terms *t, double *length);
 
 /* ---- polygon_overlaps.c ---- */

@@ -18,7 +18,7 @@
  * are the stored ones.
  *
  * Along a ring, the vertices change their side where an edge crosses an odd number of edges. So one
- * ray a ring gives the sides of all of its vertices. Only rings near the other polygon matter.
+ * ray per ring gives the sides of all of its vertices. Only rings near the other polygon matter.
  *
  * In the stored position, the interiors of two polygons meet if and only if
  *

@@ -3,10 +3,10 @@
  *	  Finds the rings of polygons and the side of their interiors; signs in the moved position; finds whether
  *	  a vertex is inside.
  *
- * The edges of a ring are the leaves of a tree of boxes: eight edges that follow each other, eight such
- * groups, and so on. A ray in the direction of x from a point to the left of a box crosses the edges within
- * an odd number of times if their first and last point are on different sides of its line. So only boxes
- * around the point are entered, and only rings whose box contains it.
+ * The edges of a ring are the leaves of a tree of boxes: eight edges that follow each other, eight
+ * such groups, and so on. A ray in the direction of x from a point to the left of a box crosses the
+ * edges within it an odd number of times if their first and last point are on different sides of
+ * its line. So only boxes around the point are entered, and only rings whose box contains it.
  *
  * The rings of a row are found by a tree of boxes along a Morton curve if there are many.
  *
@@ -99,7 +99,7 @@ find_box_of_edges(const rb_rings *r, uint32_t from, uint32_t to, double *box)
 	}
 }
 
-/* Builds the tree of a ring, and stores the box of all. */
+/* Builds the tree of a ring, and stores the box of all its edges. */
 static rb_status
 build_tree_of_ring(const rb_context *ctx, rb_rings *r, rb_ring *g)
 {
@@ -365,7 +365,10 @@ build_trees_of_rows(rb_context *ctx, rb_thread *team, rb_rings *r)
 
 /* ---- rings ---- */
 
-/* Builds the tree of a ring, and finds the side of the interior by the turn at its first point by x and y. */
+/*
+ * Builds the tree of a ring, and finds the side of the interior by the turn at its first point in
+ * the order of x, then y.
+ */
 static rb_status
 measure_ring(const rb_context *ctx, rb_rings *r, uint32_t ring, bool shell)
 {

@@ -19,9 +19,10 @@
  * The edges around the vertex are known in the order of their directions. Rings do not alternate if
  * taking away consecutive edges of the same ring leaves none.
  *
- * Rings that do not cross are apart or nested, so one place of each ring suffices to see where it is: its
- * first vertex. Behind the vertex, the edge below the ring is known, and with it the side of that edge on
- * which the ring lies. A shell must be outside of all polygons, and a hole in its own one.
+ * Rings that do not cross are apart or nested, so one place of each ring suffices to see where it
+ * is: its first vertex. After the vertex, the edge below the ring is known, and with it the side of
+ * that edge on which the ring lies. A shell must be outside of all polygons, and a hole in its own
+ * one.
  *
  * All decisions are signs of determinants of stored coordinates.
  */
@@ -177,7 +178,7 @@ side_of_node(rb_polygon_sweep *s, const sweep_node *n, const double *p)
 	return rb_orient2d_points(&s->env, n->left, n->right, p);
 }
 
-/* Finds a node through p, or NONE, and then the node below p. */
+/* Returns a node through p, or NONE, in which case *below is the node below p, or NONE. */
 static uint32_t
 find_node_at_point(rb_polygon_sweep *s, const double *p, uint32_t *below)
 {
@@ -268,8 +269,8 @@ is_interior_above(const rb_rings *r, uint32_t edge)
 }
 
 /*
- * Notes the ring of a new node if it is in a wrong place, and the edge is the lower one at the first
- * vertex of the ring.
+ * Records the ring of a new node in s->misplaced if it is the first ring found in a wrong place.
+ * The ring is tested only at the lower edge of its first vertex.
  */
 static void
 test_place_of_ring(rb_polygon_sweep *s, const rb_rings *r, uint32_t node)
@@ -291,7 +292,7 @@ test_place_of_ring(rb_polygon_sweep *s, const rb_rings *r, uint32_t node)
 
 /* ---- vertices ---- */
 
-/* Finds the edges before and behind a vertex on its ring, and the ends of both that are not there. */
+/* Finds the edges before and after a vertex on its ring, and the other end of each. */
 static void
 find_edges_of_vertex(const rb_rings *r, uint32_t edge, uint32_t at[2], const double *end[2])
 {
@@ -302,8 +303,8 @@ find_edges_of_vertex(const rb_rings *r, uint32_t edge, uint32_t at[2], const dou
 }
 
 /*
- * Passes a vertex where one edge ends and another one starts, if no other edge contains it. Sets *passed
- * to true then.
+ * Passes a vertex where one edge ends and another one starts, if no other edge contains it. Sets
+ * *passed to true in that case.
  */
 static void
 pass_simple_vertex(rb_polygon_sweep *s, const rb_rings *r, uint32_t first, const sweep_vertex *v,
@@ -460,7 +461,7 @@ order_starts_at_vertex(rb_polygon_sweep *s, rb_context *ctx, const line_place *l
 	return RB_OK;
 }
 
-/* Adds the ring of an edge around a vertex, or takes it away together with the edge before. */
+/* Adds the ring of an edge around a vertex, or removes it together with the edge before. */
 static rb_status
 match_edge_of_ring(rb_polygon_sweep *s, rb_context *ctx, uint32_t ring)
 {

@@ -21,7 +21,7 @@
 /* Consecutive edges whose directions are in one quadrant, and their box */
 typedef struct ring_chain
 {
-	uint32_t from, to; /* First edge, and the one behind the last */
+	uint32_t from, to; /* First edge, and the one after the last */
 	double box[4];     /* Low and high corner */
 } ring_chain;
 
