@@ -197,7 +197,7 @@ find_cross(rb_number *r, int axis, const double *a, const double *b, const doubl
 	rb_number_det2(r, &p, &q, &s, &t);
 }
 
-/* Sets r = cross(o, e) d, where e = ab and d is the cross product of the second edge. */
+/* Sets r = ((a - o) x (b - o)) ((y - x) x (to - x)) in the projection. */
 static void
 find_product_of_crosses(rb_number *r, int axis, const double *o, const double *a, const double *b,
 						const double *x, const double *y, const double *to)

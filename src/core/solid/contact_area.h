@@ -26,7 +26,7 @@ rb_side_in_moved_projection(rb_exact_env *env, int axis, const double *p, const 
 
 	if (sign != 0)
 		return sign;
-	/* The coefficients are those of the axis x (x - y). */
+	/* Decide by the coefficients of e and e^2, which are those of the axis x (x - y). */
 	if (x[v] != y[v])
 		return x[v] < y[v] ? moved : -moved;
 	return x[u] == y[u] ? 0 : x[u] > y[u] ? moved : -moved;

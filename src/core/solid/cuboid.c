@@ -12,9 +12,9 @@
  * the vertical line of its column passes through. The line is at (x + e, y + e^2), and the corner at
  * z + e^3, with an infinitesimal e (ray.h).
  *
- * All this is in local coordinates (rb_model_frame). If these are rotated, coordinates of triangles are
- * double-double numbers with a bound on their error, boxes are rounded outward, and signs that the
- * bounds do not decide are exact. What the terms are: cuboid_clip.c.
+ * All this is in local coordinates (rb_model_frame). If these are rotated, coordinates of triangles
+ * are double-double numbers with a bound on their error, boxes are rounded outward, and signs that
+ * the bounds do not decide are exact. The terms are explained in cuboid_clip.c.
  */
 #include "core/solid/cuboid_exact.h"
 #include "core/base/hash.h"
@@ -324,7 +324,7 @@ hash_low_corner(const cuboids *w, uint32_t block)
 	for (int k = 0; k < 2; k++)
 	{
 		const rb_double_double x = b.bound[RB_CUBOID_PLANE(k, 0)].x;
-		const double part[2] = {x.high + 0.0, x.low + 0.0}; /* One zero only */
+		const double part[2] = {x.high + 0.0, x.low + 0.0}; /* Adding 0.0 turns -0 to 0 */
 		uint64_t bits[2];
 
 		memcpy(bits, part, sizeof bits);
@@ -438,7 +438,7 @@ set_lines_of_columns(cuboids *w)
 	return RB_OK;
 }
 
-/* Receives pairs of a column and a solid whose box its low corners may be in. */
+/* Receives pairs of a column and a solid whose box may contain low corners of the column. */
 static rb_status
 receive_column_tops(void *user, const rb_pair *pairs, size_t n)
 {
@@ -466,7 +466,7 @@ passes_through_triangle(rb_exact_env *env, const rb_cuboid *b, uint32_t triangle
 	{
 		int side = rb_cuboid_turn(env, b, triangle, k);
 
-		/* The tie of rb_edge_tie, between corner k and the next one */
+		/* Break a tie as rb_edge_tie does, for the edge from corner k to the next one. */
 		if (side == 0)
 			side = -rb_cuboid_order(b, triangle, k, (k + 1) % 3, 1);
 		if (side == 0)
@@ -505,7 +505,7 @@ receive_crossed_triangles(void *user, const rb_pair *pairs, size_t n)
 	return rb_should_stop(w->ctx) ? RB_STOPPED : RB_OK;
 }
 
-/* Runs a join of boxes as a step. */
+/* Joins two arrays of boxes, as one step of the computation. */
 static rb_status
 join_boxes(cuboids *w, const rb_backend *backend, const double *red, uint32_t nred,
 		   const double *blue, uint32_t nblue,
@@ -568,7 +568,7 @@ typedef struct crossing
 {
 	uint32_t triangle;
 	uint32_t solid;
-	double low; /* Bounds on the height at which it does */
+	double low; /* Bounds on the height at which the line passes through the triangle */
 	double high;
 } crossing;
 
@@ -655,7 +655,10 @@ is_low_corner_inside(cuboid_desk *d, const rb_cuboid *b, uint32_t solid, const c
 	double low[3], high[3];
 	bool inside = false;
 
-	/* The line of the column ends above the solids of whose boxes this is true, not above others. */
+	/*
+	 * The line of the column reaches above each solid whose box may contain the low corner, but
+	 * perhaps not above others.
+	 */
 	for (int a = 0; a < 3; a++)
 		bound_low_corner(b, a, &low[a], &high[a]);
 	if (!rb_boxes_overlap(low, high, box, box + 3))
@@ -805,7 +808,7 @@ prepare_cuboids(cuboids *w)
 	return status;
 }
 
-/* Finds what is near, and measures all blocks. */
+/* Finds the triangles near blocks and on the lines of columns, and measures all blocks. */
 static rb_status
 measure_cuboids(cuboids *w, const rb_backend *backend)
 {

@@ -2,9 +2,9 @@
  * cuboid_clip.c
  *	  Clips a triangle to a cuboid, and sums and rounds how much of the cuboid is inside a solid.
  *
- * Let c be 1 if the low corner of the cuboid, moved inward by (e, e^2, e^3) with an infinitesimal e, is
- * inside the solid, and d the size of the cuboid. From that corner one gets to every point of the
- * cuboid by a path along x, then y, then z. What the path enters and leaves adds up to
+ * Let c be 1 if the low corner of the cuboid, moved inward by (e, e^2, e^3) with an infinitesimal
+ * e, is inside the solid, and d the size of the cuboid. A path along x, then y, then z leads from
+ * that corner to any point of the cuboid. What the path enters and leaves adds up to
  *
  *		V = c d.x d.y d.z
  *			- sum of sign(n.x) d.y d.z (high.x - x)		where a triangle meets the low edge along x
@@ -53,7 +53,7 @@ typedef struct clipping
 	clip_point at[RB_CUBOID_POINTS];
 } clipping;
 
-/* Returns w of a plane. */
+/* Returns the coordinate w of a plane. */
 static rb_bounded
 place_of_plane(const rb_cuboid *b, int plane)
 {
@@ -77,7 +77,10 @@ exact_side_of_plane(const clipping *c, const rb_cuboid_point *p, int plane)
 	return rb_cuboid_side_on_line(c->env, c->b, c->triangle, planes, plane);
 }
 
-/* Returns 1 if a point is beyond a plane, seen from the cuboid, 0 if it is on it, and -1 else. */
+/*
+ * Returns 1 if a point is beyond a plane, seen from the cuboid, 0 if it is on the plane, and -1
+ * otherwise.
+ */
 static int
 find_side_of_plane(const clipping *c, const clip_point *p, int plane)
 {
@@ -162,7 +165,7 @@ find_point_of_line(clipping *c, clip_point *p, int first, int second)
 			const int m = (a + 1) % 3, n = (a + 2) % 3;
 
 			c->normal[a] = rb_bounded_sub(rb_bounded_mul(e[m], f[n]), rb_bounded_mul(e[n], f[m]));
-			/* Products of differences may have lost something. */
+			/* Products of differences may have underflowed. */
 			c->normal[a].error += RB_BOUNDED_UNDERFLOW;
 		}
 		c->has_normal = true;

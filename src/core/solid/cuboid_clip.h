@@ -49,7 +49,7 @@ typedef struct rb_cuboid_sum
 
 /*
  * Clips triangle p->triangle to a cuboid. Returns false if it does not meet the interior of the
- * cuboid. Adds its terms to a sum, unless that is NULL.
+ * cuboid. Adds the terms of the clipped part to *sum, unless sum is NULL.
  */
 extern bool rb_cuboid_clip(rb_exact_env *env, const rb_cuboid *b, rb_cuboid_polygon *p,
 						   rb_cuboid_sum *sum);
@@ -61,12 +61,12 @@ typedef struct rb_cuboid_share
 	double fraction;
 } rb_cuboid_share;
 
-/* Measures a cuboid that is inside. */
+/* Measures a cuboid that is entirely inside a solid. */
 extern void rb_cuboid_measure_whole(const rb_cuboid *b, rb_cuboid_share *share);
 
 /*
- * Computes the results of a cuboid of which only a part is inside, and rounds them. Returns false if
- * a rounding is not decided. `inside` is the side of its low corner.
+ * Computes the results of a cuboid of which only a part is inside, and rounds them. Returns false
+ * if a rounding is not decided. `inside` is true if its low corner is inside.
  */
 extern bool rb_cuboid_round(const rb_cuboid *b, const rb_cuboid_sum *s, bool inside,
 							rb_cuboid_share *share);

@@ -455,7 +455,7 @@ divide_to_low(rb_number *r, const rb_number *a, const rb_number *b, int low)
 	rb_number_truncate_at(r, low);
 }
 
-/* Computes w of a plane. */
+/* Computes the coordinate w (cuboid_clip.c) of a plane. */
 static void
 find_long_place(rb_number *r, const rb_cuboid *b, int plane)
 {
@@ -469,7 +469,7 @@ find_long_place(rb_number *r, const rb_cuboid *b, int plane)
 	rb_number_sub(r, r, &low);
 }
 
-/* Computes w of a corner of a triangle. */
+/* Computes coordinate w (cuboid_clip.c) of a corner of a triangle. */
 static void
 find_long_corner(rb_number *r, const rb_cuboid *b, uint32_t triangle, int corner, int a)
 {

@@ -7,8 +7,8 @@
  *		results too close to the middle of two doubles		cuboid_exact.h
  *		columns, triangles that meet a cuboid, all results	cuboid.c
  *
- * Each of them depends only on those above it. A cuboid is a block of a block model: a box in the axes
- * of that model (rb_model_frame), which are called local.
+ * Each of these files depends only on those listed above it. A cuboid is a block of a block model:
+ * a box in the axes of that model (rb_model_frame), which are called local.
  */
 #ifndef RB_SOLID_CUBOID_SIGNS_H
 #define RB_SOLID_CUBOID_SIGNS_H
@@ -42,7 +42,7 @@ typedef struct rb_cuboid
 {
 	const rb_cuboid_space *space;
 	const double *box;   /* Low and high corner, or center and size */
-	bool centered;       /* True if it is given by center and size */
+	bool centered;       /* True if `box` is a center and a size */
 	rb_bounded bound[6]; /* Coordinate of each plane */
 	rb_bounded size[3];
 	bool exact; /* True if corners of the cuboid and of triangles are doubles */

@@ -255,7 +255,7 @@ make_depth_tree(rb_depth_run *d, int side, uint32_t from, uint32_t to)
 	rb_depth_branch all = {.parent = -1};
 	rb_status status = RB_OK;
 
-	/* The interiors meet in the box: without faces there, it is inside. */
+	/* The interiors meet in the common box, so a box without faces of this solid is inside it. */
 	tree->root = INSIDE;
 	for (uint32_t plane = from; plane < to && status == RB_OK; plane++)
 		status = add_face(d, plane, &all.faces);

@@ -1,6 +1,7 @@
 /*
  * depth.h
- *	  Declares what the files behind rb_overlap_depth share: planes and points, polygons, cells.
+ *	  Declares what is shared by the files that compute rb_overlap_depth: planes and points,
+ *	  polygons, cells.
  *
  *		planes, points, sides of planes				depth_points.c
  *		faces -> trees of planes -> convex cells	depth.c
@@ -40,7 +41,7 @@ typedef struct rb_depth_point
 	rb_bounded at[3];  /* Relative to the origin */
 } rb_depth_point;
 
-/* A corner of a polygon, and the plane that meets that of the polygon in the edge from it to the next corner */
+/* A corner of a polygon, with the other plane that contains the edge from it to the next corner */
 typedef struct rb_depth_corner
 {
 	uint32_t point;
@@ -79,7 +80,7 @@ typedef struct rb_depth_tree
 	int32_t root;
 } rb_depth_tree;
 
-/* Faces of which a branch of a tree is to be made */
+/* Faces from which a branch of a tree is to be built */
 typedef struct rb_depth_branch
 {
 	rb_depth_polygons faces;
@@ -104,7 +105,10 @@ typedef struct rb_depth_cut
 	uint32_t point;
 } rb_depth_cut;
 
-/* An edge of the facet on the plane that divides a cell, and its other plane */
+/*
+ * An edge of the facet that lies on the plane dividing a cell, and the other plane through this
+ * edge
+ */
 typedef struct rb_depth_rim
 {
 	uint32_t from;
@@ -129,8 +133,9 @@ typedef struct rb_depth_run
 	uint64_t steps;
 	/* Cells inside both solids */
 	rb_depth_polygons facets;
-	RB_VEC(uint32_t) cell_of;   /* Cell of each facet */
-	RB_VEC(uint32_t) face_cell; /* Cell of each face on a facet, and plane of the face */
+	RB_VEC(uint32_t) cell_of; /* Cell of each facet */
+	/* Cell of each face on a facet; face_plane has the plane of the face */
+	RB_VEC(uint32_t) face_cell;
 	RB_VEC(uint32_t) face_plane;
 	uint32_t ncells;
 } rb_depth_run;
@@ -162,7 +167,7 @@ extern int rb_depth_side(rb_depth_run *d, uint32_t point, uint32_t plane);
 
 /* ---- depth_width.c ---- */
 
-/* Finds the largest depth of all connected parts; *depth is at least 0 before. */
+/* Raises *depth, which is at least 0 before, to the largest depth of all connected parts. */
 extern rb_status rb_depth_largest(rb_depth_run *d, double *depth);
 
 #ifdef __cplusplus

@@ -2,11 +2,11 @@
  * depth_width.c
  *	  Computes the widths of the connected parts of what two solids share, rounded to nearest.
  *
- * Cells belong to the same part if they share an area of a plane. The width of a part across a plane
- * is the distance of its highest and its lowest point, seen from the plane. Rounding preserves the
- * order of widths. So bounds on each width are rounded, and if the results for all of them agree on
- * the depth, it is the double nearest to the exact one. Otherwise longer numbers follow, and an exact
- * comparison with the middle of two doubles.
+ * Cells belong to the same part if they share an area of a plane. The width of a part across a
+ * plane is the distance of its highest and its lowest point, seen from the plane. Rounding
+ * preserves the order of widths. So bounds on each width are rounded, and if the rounded bounds
+ * agree on the least width, it is the double nearest to the exact depth. Otherwise longer numbers
+ * follow, and an exact comparison with the middle of two doubles.
  */
 #include "core/solid/depth.h"
 #include "core/base/bucket.h"
@@ -227,9 +227,9 @@ limit_of_height(const rb_depth_plane *plane, double least)
 
 /*
  * Bounds the width across a plane, in double-double arithmetic. If the width is certainly larger
- * than `least`, an upper bound of another width, bounds it only from below. A few points usually
- * suffice for this: each call moves the two extreme points to the front, because they are likely to
- * be extreme along the next normal, too.
+ * than `least`, which is an upper bound on another width, bounds it only from below. A few points
+ * usually suffice for this: each call moves the two extreme points to the front, because they are
+ * likely to be extreme along the next normal, too.
  */
 static void
 bound_width(const rb_depth_run *d, depth_part *part, double least, depth_width *w)
@@ -501,7 +501,7 @@ find_depth_of_part(rb_depth_run *d, depth_part *part, double *depth)
 
 	for (size_t i = 0; i < part->widths.n; i++)
 	{
-		/* A width visits all points of the part. */
+		/* Computing a width visits all points of the part. */
 		if (rb_should_stop(d->ctx))
 			return RB_STOPPED;
 		bound_width(d, part, least, &part->widths.at[i]);

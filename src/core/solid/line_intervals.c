@@ -40,7 +40,7 @@
  *
  * The location of a crossing is that of the unperturbed line (line_parameter.c), which is the limit
  * for e -> 0. Several crossings can have the same location. Their order does not matter, because
- * only their number affects the side of the line behind that location.
+ * only their number affects the side of the line after that location.
  */
 
 /*

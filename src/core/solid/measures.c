@@ -13,8 +13,8 @@
  * about the size of their sum, wherever the solid is.
  *
  * Rows may have faces turned either way: the sheets of a solid, and the side of each on which the
- * solid lies (sheets.c), turn them outward. Triangles without area belong to no sheet and count
- * nothing.
+ * solid lies (sheets.c), show which of them to turn. Triangles without area belong to no sheet and
+ * contribute nothing.
  *
  * First, all sums are computed in double-double arithmetic with a bound on their errors. In most
  * rows all doubles within the bounds round to the same result. The sums of the other rows are
@@ -270,7 +270,7 @@ round_rough_volume(const row_sums *r, rb_measures *m)
 _Static_assert(RB_NUMBER_DEGREE(4, SUM_BITS) + 2 <= RB_NUMBER_WORDS / 2,
 			   "room for moments, and for the square of a normal");
 
-/* Maximum precision of roots in words: a square of twice this size must fit, and a sum of roots */
+/* Maximum precision of roots in words: a square of twice this size, and a sum of roots, must fit */
 #define MAX_WORDS 160
 #define LEAST_WORDS 3
 
@@ -420,7 +420,7 @@ round_half(const rb_number *x)
 
 /*
  * Rounds half of the sum of roots. Each root is rounded down by less than 2^(64 (1 - words)) times
- * itself. Returns true if that does not matter.
+ * itself. Returns true if that does not affect the result.
  */
 static bool
 round_roots(const row_sums *r, double *area)

@@ -80,7 +80,10 @@ typedef struct overlap_room
 	/* For each triangle of the two rows: bit k if side k pierces an odd number of faces */
 	uint8_t *odd[2];
 	uint8_t *corners[2]; /* For each triangle: sides of its corners, as bits of CORNER_... */
-	/* Triangles whose boxes overlap the box of the other row; those whose neighbors are visited next */
+	/*
+	 * Triangles whose boxes overlap the box of the other row; `queue` has those whose neighbors are
+	 * visited next
+	 */
 	RB_VEC(uint32_t) near;
 	RB_VEC(uint32_t) queue;
 	size_t odd_cap[2];
@@ -378,8 +381,8 @@ find_corner_outside_box(const double *t, const double *box)
 }
 
 /*
- * Finds the sides of the corners of all near triangles. Corners outside the box of the other row are
- * outside. Parts of the surface without such corners, which nothing connects, need a ray each.
+ * Finds the sides of the corners of all near triangles. Corners outside the box of the other row
+ * are outside. Each connected part of the surface without such a corner needs a ray.
  */
 static rb_status
 locate_near_corners(overlap_pair *o, int side)
@@ -680,7 +683,10 @@ measure_all_overlaps(overlaps *w, rb_thread *team)
 	return rb_loop_failure(w->status, status);
 }
 
-/* Finds on which side of their triangles the rows lie whose interiors meet others. */
+/*
+ * Finds, for each row whose interior meets that of another row, on which side of its triangles it
+ * lies.
+ */
 static rb_status
 find_inner_of_overlaps(rb_relations *r)
 {

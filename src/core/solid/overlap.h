@@ -26,7 +26,10 @@ typedef struct rb_overlap_point
 	const double *plane;
 } rb_overlap_point;
 
-/* Two tetrahedra over the segment pq: `plus` and p, q, o minus `minus` and p, q, o */
+/*
+ * The difference of two tetrahedra over the segment pq: that with `plus` and the origin, minus that
+ * with `minus` and the origin
+ */
 typedef struct rb_overlap_term
 {
 	const double *plus;
@@ -69,7 +72,10 @@ typedef struct rb_overlap_fractions
 extern rb_status rb_overlap_add_exactly(rb_context *ctx, const rb_overlap_terms *t,
 										rb_overlap_fractions *r, bool *fits);
 
-/* The axis of a coordinate of the centroid, or the volume instead */
+/*
+ * Value of `value` below that stands for the volume; 0, 1 and 2 stand for the coordinates of the
+ * centroid
+ */
 #define RB_OVERLAP_VOLUME 3
 
 /*
@@ -102,8 +108,8 @@ typedef struct rb_depth_faces
 } rb_depth_faces;
 
 /*
- * Computes the depth of what two solids share whose interiors meet, from the faces of each that meet
- * their common box, given by its corners.
+ * Computes the depth of what two solids share if their interiors meet, from the faces of each that
+ * meet their common box, which is given by its corners `low` and `high`.
  */
 extern rb_status rb_overlap_depth(rb_context *ctx, const rb_depth_faces faces[2], const double *low,
 								  const double *high, double *depth);

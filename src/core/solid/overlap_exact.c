@@ -7,8 +7,8 @@
  * denominator divides the product D of the denominators of all points where an edge pierces a face
  * (for moments, D^2), since the two ends of a segment are different points. So the difference X of
  * the value and the middle of two doubles, times D or D^2, is an integer. Its size is known, and
- * hence the number of primes whose residues determine it: about one per word of D. Each residue
- * costs a loop over the terms. (residue.h) If there are few terms, the exact sums are short enough to
+ * hence the number of primes whose residues determine it (residue.h): about one per word of D. Each
+ * residue costs a loop over the terms. If there are few terms, the exact sums are short enough to
  * be computed themselves, which is faster.
  *
  * With V and M the sums of the terms, six times the volume and 24 times the moment relative to the
@@ -17,8 +17,8 @@
  *		2 V - 6 (low + high)				volume
  *		2 M + (8 o - 4 (low + high)) V		coordinate of the centroid; V is positive
  *
- * A triangle's edges are also edges of its neighbors, in the opposite direction. So the points of
- * the edges that lead to the larger one of their ends are all points.
+ * A triangle's edges are also edges of its neighbors, in the opposite direction. So the edges that
+ * lead to the larger one of their ends have all points.
  */
 #include "core/solid/overlap.h"
 #include "core/exact/residue.h"
@@ -31,8 +31,8 @@ typedef struct comparison
 	rb_number factor; /* Factor of V */
 	rb_number constant;
 	int shift;     /* Coordinates times 2^shift are integers */
-	int more;      /* `factor` and `constant` times 2^more, too */
-	bool negative; /* True if X is times a negative number */
+	int more;      /* `factor` and `constant` times 2^more are integers, too */
+	bool negative; /* True if X is multiplied by a negative number */
 } comparison;
 
 /* Raises `shift` to the binary places of the coordinates of n points. */
@@ -67,7 +67,10 @@ is_ascending(const rb_overlap_point *p)
 	return p->b[2] < p->c[2];
 }
 
-/* Returns the points of a term that count; points of edges that are no face's segments do not. */
+/*
+ * Lists the points of a term that count in the common denominator, and returns their number. Points
+ * of edges that are no face's segments do not count.
+ */
 static int
 points_of_denominator(const rb_overlap_term *term, const rb_overlap_point *p[2])
 {
@@ -478,7 +481,8 @@ rb_status
 rb_overlap_add_exactly(rb_context *ctx, const rb_overlap_terms *t, rb_overlap_fractions *r,
 					   bool *fits)
 {
-	rb_number factors[3]; /* The term's denominator, what D is more than it, and its square */
+	/* Denominator of the term; D divided by this denominator; the square of that quotient */
+	rb_number factors[3];
 	exact_point p, q;
 
 	*fits = true;

@@ -224,7 +224,7 @@ truncate_to_power(const overlap_sums *s, rb_number *r, int power)
 	rb_number_truncate_at(r, power * (s->top - 1) + 1 - s->words);
 }
 
-/* Sets r = a b, truncated as a number of that power of the extent. */
+/* Sets r = a b, truncated as by truncate_to_power. */
 static void
 multiply_truncated(const overlap_sums *s, rb_number *r, const rb_number *a, const rb_number *b,
 				   int power)

@@ -160,7 +160,7 @@ build_solid_trees(rb_context *ctx, rb_solids *s)
 	return rb_loop_failure(m.status, status);
 }
 
-/* Accepts NULL, and sets *solids to NULL. */
+/* Frees the prepared solids of a side and sets *solids to NULL. Accepts NULL. */
 static void
 free_position_solids(rb_memory *memory, rb_solids **solids)
 {
@@ -377,7 +377,7 @@ append_triangles_on_row_segment(solid_query *a, const double *segment, uint32_t 
 	return rb_should_stop(a->ctx) ? RB_STOPPED : RB_OK;
 }
 
-/* Adds where the segments of a line lie to *some. */
+/* Adds the SOME_* bits of the points of a line's segments to *some. */
 static rb_status
 test_position_of_line(solid_query *a, const double *segments, uint32_t n, unsigned *some)
 {
@@ -417,7 +417,7 @@ test_position_of_line(solid_query *a, const double *segments, uint32_t n, unsign
 	return RB_OK;
 }
 
-/* Adds where the points of a triangle lie to *some. */
+/* Adds the SOME_* bits of the points of a triangle to *some. */
 static rb_status
 test_position_of_triangle(solid_query *a, const double *t, unsigned *some)
 {
@@ -541,7 +541,7 @@ copy_rows_for_positions(rb_context *ctx, const boxes *of, const uint32_t *row, u
 	arrays.coords = coords;
 	arrays.row_of = row_of;
 	RB_TRY(rb_set_own(ctx->memory, &arrays, set, &ctx->error));
-	coords = NULL; /* Now the set's */
+	coords = NULL; /* The set owns the array from here on. */
 	row_of = NULL;
 	return RB_OK;
 }
@@ -690,8 +690,8 @@ write_position(const positions *p, position_batch *b, uint32_t red, uint32_t blu
 }
 
 /*
- * Combines the SOME_ bits of all parts of a row to its position: inside, outside, on the boundary
- * or crossing.
+ * Combines the SOME_* bits of all parts of a row into its position: inside, outside, on the
+ * boundary or crossing.
  */
 static uint64_t
 combine_positions(unsigned some)
@@ -960,7 +960,8 @@ note_closed_row(rb_context *ctx, const rb_set *red, rb_placed *known)
 }
 
 /*
- * Receives the relation of two single solids, and stores the position of the red one that it means.
+ * Receives the relation of two single solids, and stores the position of the red one that follows
+ * from it.
  */
 static rb_status
 receive_relation(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)

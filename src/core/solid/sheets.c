@@ -161,7 +161,7 @@ typedef struct search
 	int status;
 } search;
 
-/* Links the triangle sides at each edge of a solid to a ring. */
+/* Links the triangle sides at each edge of a solid into a ring. */
 static rb_status
 link_sides_to_fans(search *s, room *r, uint32_t from, uint32_t to)
 {
@@ -375,7 +375,7 @@ rb_fans_find(rb_context *ctx, const rb_set *set, const uint32_t *bad, rb_fans *f
 	RB_TRY(RB_ALLOCATE(ctx, s.first, rows));
 	memset(fans->sheet, 0xff, n * sizeof(uint32_t));
 	memset(fans->turned, 0, n);
-	/* Serves as the visited flag until its final value is computed */
+	/* `inner` serves as the visited flag until its final values are computed. */
 	memset(fans->inner, 0, n);
 	RB_TRY(rb_row_starts(ctx, set, s.first));
 	RB_TRY(find_sheets_of_solids(&s));

@@ -110,8 +110,8 @@ extern rb_location rb_location_end(const double *segment);
 extern void rb_segment_length(rb_number *length, const double *segment, int words);
 
 /*
- * Computes the length between two locations on one segment: the first truncated to `words` words,
- * the second accurate to one unit in the last place.
+ * Compute the length between two locations on one segment: rb_locations_length truncated to `words`
+ * words, rb_locations_distance accurate to one unit in the last place.
  */
 extern void rb_locations_length(rb_number *length, const rb_location *from, const rb_location *to,
 								int words);
@@ -526,8 +526,8 @@ extern rb_status rb_solid_check_faces(rb_context *ctx, const double *triangles, 
 									  const uint32_t *face_of, rb_solid_report *report);
 
 /*
- * Checks only that the triangles are closed, not their orientation; ray crossing parity needs no
- * more.
+ * Checks that the triangles are closed, but not how they are oriented: the parity of ray crossings
+ * needs no more than that.
  */
 extern rb_status rb_solid_check_closed(rb_context *ctx, const double *triangles, uint32_t n,
 									   rb_solid_report *report);
