@@ -28,7 +28,10 @@ extern void rb_arguments_bind(rb_arguments *a, const char *function, const char 
 extern void rb_arguments_append(rb_arguments *a, const char *list, const char *const *sides,
 								int nsides);
 
-/* Returns an argument. One that the function does not have is null, as is the one after it. */
+/*
+ * Returns an argument. If the function has none of this name, the result and the argument after it
+ * are null.
+ */
 extern const NullableDatum *rb_argument(const rb_arguments *a, const char *name);
 
 /* Returns an argument, or raises an error if it is null. */

@@ -11,9 +11,9 @@
  * Memory that the core keeps for the next join (memory.c) is offered to the kernel when nothing is
  * open, and is freed after nothing was open for ten seconds, whatever else the session does. The
  * server has no hook in a session that waits for its client, but it has timeouts. Their handlers
- * run inside a signal handler, so this one only unmaps memory, and does nothing if an allocation or
- * a release is in progress. An ERROR disarms all timeouts; the end of each transaction and the
- * abort of each subtransaction therefore enable the timeout again.
+ * run inside a signal handler, so the handler here only unmaps memory, and does nothing if an
+ * allocation or a release is in progress. An ERROR disarms all timeouts; the end of each
+ * transaction and the abort of each subtransaction therefore enable the timeout again.
  */
 #include "pg/base/cleanup.h"
 

@@ -134,8 +134,8 @@ rb_raise_of(const char *function, const char *what, rb_status status, const rb_e
 			break;
 		case RB_GONE:
 			/*
-			 * Not 57P01 (admin_shutdown): this connection stays usable, and clients must not drop
-			 * it.
+			 * Do not use 57P01 (admin_shutdown), because this connection stays usable and clients
+			 * must not drop it.
 			 */
 			ereport(ERROR,
 					(errcode(ERRCODE_OPERATOR_INTERVENTION),

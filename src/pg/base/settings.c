@@ -18,7 +18,7 @@
 
 #define RB_MAX_GRID 1024
 #define RB_MAX_THREADS 256
-/* Default limit, because a database server needs its cores for other work, too */
+/* Default limit on threads, because a database server needs its cores for other work, too */
 #define RB_AUTO_THREADS 8
 #define RB_PARTS_PER_THREAD 4096
 

@@ -36,7 +36,7 @@
 #define GROUPED_BYTES 12
 #define REMEMBERED_BYTES 32
 
-#define MOST_SLICES 8 /* a sort is faster than more joins */
+#define MOST_SLICES 8 /* Maximum number of slices; beyond it, a sort is faster than more joins */
 
 /* Pairs sorted by id */
 struct rb_sorting
@@ -301,9 +301,9 @@ bytes_of_grouped_pair(const rb_cursor *rows)
 }
 
 /*
- * Returns where a slice of rows may end that an aggregate counts at a time, without splitting a
- * row: the last row boundary at or before `part` that is after the slice's start, or the next
- * boundary if there is none.
+ * Returns where a slice of the rows of an aggregate may end without splitting a row: the last row
+ * boundary at or before `part` that is after the slice's start, or the next boundary if there is
+ * none.
  */
 static uint32
 end_of_row_slice(const rb_cursor *rows, uint32 part)
@@ -809,7 +809,7 @@ next_sorted_group(rb_cursor *rows, Datum *values)
 	return true;
 }
 
-/* ---- the choice between them ---- */
+/* ---- the choice between memory and a sort ---- */
 
 /*
  * Computes the results while joining the rows in memory. Returns false if that needs more memory

@@ -1,6 +1,7 @@
 /*
  * aggregates.h
- *	  Declares what the files share that compute aggregate results of a join instead of its pairs.
+ *	  Declares what is shared by the files that compute aggregate results of a join instead of its
+ *	  pairs.
  *
  *	cursor.c				the choice between all results
  *	aggregates.c			counts, matched rows, grouped pairs
@@ -21,7 +22,7 @@ struct rb_cursor
 	rb_result result;
 	rb_result_side of;
 	const rb_set *side;  /* Side whose rows are returned */
-	const rb_set *other; /* Side whose rows they are paired with */
+	const rb_set *other; /* Side whose rows are the partners */
 
 	uint32_t *number; /* Number of each row's id (rb_ids_number), NULL if ids are unique */
 	uint32_t numbers;
@@ -90,9 +91,9 @@ extern bool rb_aggregate_next_group(rb_cursor *rows, Datum *values);
 extern void rb_aggregate_close(rb_cursor *rows);
 
 /*
- * Groups all pairs, or prepares to group them slice by slice. Returns false if they do not fit in
- * memory and slices do not have all pairs of their groups or are too many, which is never so for
- * intersections.
+ * Groups all pairs, or prepares to group them slice by slice. Returns false if the pairs do not fit
+ * in memory and slices do not help, because a slice may lack pairs of its groups or because too
+ * many slices would be needed. Never returns false for intersections.
  */
 extern bool rb_groups_open(rb_cursor *rows, rb_job *job);
 

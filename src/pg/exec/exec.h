@@ -1,7 +1,7 @@
 /*
  * exec.h
- *	  Declares the execution of a join: what it is, its run, its result and its report, grouped by
- *	  the file that defines it.
+ *	  Declares the execution of a join, with its description, result and report, grouped by the file
+ *	  that defines them.
  */
 #ifndef RB_PG_EXEC_EXEC_H
 #define RB_PG_EXEC_EXEC_H
@@ -32,9 +32,9 @@ typedef enum rb_result
 	RB_RESULT_AREAS,     /* red_id, blue_id, area */
 	RB_RESULT_LENGTHS,   /* line_id, polygon_id, length */
 	RB_RESULT_COUNT,     /* Number of pairs, not a set */
-	RB_RESULT_COUNTS,    /* red_id, its number of pairs; only in a plan, like the next two */
-	RB_RESULT_HITS,      /* red_id */
-	RB_RESULT_GROUPS,    /* red_id, its blue_ids, their number */
+	RB_RESULT_COUNTS,    /* red_id, its number of pairs; only in a plan */
+	RB_RESULT_HITS,      /* red_id; only in a plan */
+	RB_RESULT_GROUPS,    /* red_id, its blue_ids, their number; only in a plan */
 	RB_RESULT_BLOCKS,    /* n, red, blue as packed bytes */
 	RB_RESULT_SHAPES,    /* red_id, blue_id, geom */
 	RB_RESULT_SPANS      /* segment_id, triangle_id, geom, from_fraction, to_fraction, fractions */
@@ -257,21 +257,21 @@ rb_value_in(const rb_block *block, rb_value value, size_t i)
 	}
 }
 
-/* ---- its arguments ---- */
+/* ---- the arguments of a call ---- */
 
 /* Arguments of a call */
 typedef struct rb_call_args
 {
 	rb_source source[2]; /* Source of each side */
-	/* For rb_join_has_distance and rb_join_is_nearest; infinite if not given */
+	/* Maximum distance, for rb_join_has_distance and rb_join_is_nearest; infinite if not given */
 	double distance;
 	uint32 nearest;           /* Number of neighbors, for rb_join_is_nearest */
 	rb_contact_faces contact; /* Faces that count as contact of an overlap */
 	bool depth;               /* True if the depth of an overlap is wanted */
 	double min_volume;        /* Least volume of an overlap that is returned */
 	bool skip_bad;            /* True if invalid solids are skipped instead of raising an error */
-	rb_box tile;              /* For rb_join_has_tile; dims is 0 if not given */
-	rb_model_frame frame;     /* For RB_CUBOID */
+	rb_box tile;              /* Tile, for rb_join_has_tile; dims is 0 if not given */
+	rb_model_frame frame;     /* Frame of the model, for RB_CUBOID */
 } rb_call_args;
 
 /* ---- placement.c: where a join or a mesh refinement runs ---- */
@@ -372,7 +372,8 @@ typedef struct rb_join_run
 	rb_cleanup open;
 	rb_memory *memory;
 	rb_context ctx;
-	rb_side_data side[2]; /* Their sets exist until it is closed; [1] is NULL in a self join */
+	/* Results of reading the sides; their sets exist until the run is closed */
+	rb_side_data side[2];
 	rb_call_args call;
 	const rb_set *elsewhere[2]; /* Remote sets whose sides were read again locally */
 	struct rb_spill *spill; /* Spilled rows, of which the sides are a tile; NULL without spilling */
@@ -391,7 +392,10 @@ typedef struct rb_join_run
 	rb_job job;
 	rb_placement placement;
 	struct rb_progress_entry *progress;
-	/* Stops the thread that reads its blocks before it is closed, or NULL */
+	/*
+	 * Function that stops the thread that reads blocks of this run, called before the run is
+	 * closed; NULL if there is none
+	 */
 	void (*stop_reader)(void *);
 	void *reader;
 	uint64 parts;                    /* Parts of both sides */
@@ -448,8 +452,8 @@ extern void rb_run_close(rb_join_run *run);
 
 /*
  * The result of one call. It lives in a memory context, as its run does, and ends with it. Counts,
- * matched rows and grouped pairs come in the order in which the rows of that side were read, once
- * for each distinct id. A row of counts is therefore a row of GROUP BY.
+ * matched rows and grouped pairs come in the order in which the rows of the selected side were
+ * read, once for each distinct id. A row of counts is therefore a row of GROUP BY.
  *
  *	rb_cursor *cursor = rb_cursor_open(join, RB_RESULT_GROUPS, RB_OF_BLUE, call, context);
  *	Datum values[RB_RESULT_COLUMNS];

@@ -81,7 +81,7 @@ typedef enum much
 	LONG
 } much;
 
-/* Runs work of the core on the helper thread, or here if it is short. */
+/* Runs work of the core on the helper thread, or on this thread if it is short. */
 static void
 run_shaping_work(rb_cursor *rows, rb_status (*what)(void *), void *arg, rb_context *ctx, much takes)
 {

@@ -10,7 +10,8 @@
 /* ---- join_functions.c: the functions ---- */
 
 /*
- * Returns the join of the C function behind an SQL function, or NULL if it is not one of redblue's.
+ * Returns the join that the C function of an SQL function performs, or NULL if it is not a join of
+ * redblue.
  */
 extern const rb_join *rb_join_of(PGFunction function);
 

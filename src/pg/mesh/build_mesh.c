@@ -113,7 +113,7 @@ tetrahedralize_part(const rb_meshing_run *run, rb_context *ctx, rb_meshing_part 
 
 /*
  * Replaces the merged facets that the faces of the built mesh refer to by the polygons that were
- * merged to them.
+ * merged into them.
  */
 static rb_status
 label_faces_by_polygon(rb_context *ctx, rb_meshing_part *part)
@@ -125,7 +125,8 @@ label_faces_by_polygon(rb_context *ctx, rb_meshing_part *part)
 	else
 	{
 		polygons = part->names->polygons;
-		polygons.points = part->tets.points; /* They begin with the original points. */
+		/* The points of the mesh begin with the original points. */
+		polygons.points = part->tets.points;
 	}
 	return rb_label_polygons(ctx, &polygons, &part->tets);
 }
@@ -273,7 +274,10 @@ rb_meshing_finish_plc(rb_meshing_run *run)
 	RB_TRY(rb_weld_merge(&run->ctx, &run->part->welded, run->call->merge));
 	if (!run->call->split)
 		return rb_weld_creases(&run->ctx, &run->part->welded);
-	/* How far points of split facets move may depend on the mesh, and a mesh may not exist. */
+	/*
+	 * Build a mesh, because how far the points of split facets move may depend on it. It is not an
+	 * error if there is none.
+	 */
 	status = build_split_part(run, &run->ctx, run->part);
 	rb_tets_free(run->ctx.memory, &run->part->tets);
 	if (status != RB_BAD_PLC)
@@ -625,9 +629,7 @@ raise_flaw_of_solid(rb_meshing_run *run, uint32 solid)
 	pg_unreachable();
 }
 
-/*
- * Describes, as the reason why no mesh is built for it, a solid with a row that could not be read.
- */
+/* Describes why no mesh is built for a solid one of whose rows could not be read. */
 static void
 describe_unreadable_solid(const rb_meshing_run *run, const rb_refusal *unread, rb_skipped_solid *to)
 {

@@ -318,7 +318,7 @@ redblue_mesh_check(PG_FUNCTION_ARGS)
  * ---- open ends ----
  *
  * A mesh may end on facets or at the convex hull. Refinement relies on that: at any other boundary
- * it might never terminate. Behind a face that is on no facet there must be nothing, so the mesh
+ * it might never terminate. Beyond a face that is on no facet there must be nothing, so the mesh
  * must be convex at each edge of such a face, along the fan of tetrahedra around the edge. Points
  * that were added on the hull are rounded and split its faces, so the hull has dents; these are
  * accepted if they are no deeper than rounding explains.

@@ -24,7 +24,8 @@ typedef struct file_format
 	const char *argument; /* Argument that only this function has, or the empty text */
 	rb_status (*write)(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
 	/*
-	 * Writes the faces instead, with part => 'facets', or NULL if the function has no such argument
+	 * Function that writes the faces instead of the tetrahedra, for part => 'facets', or NULL if
+	 * the SQL function has no such argument
 	 */
 	rb_status (*write_facets)(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
 	/* Lower bound, or nearly, of the file's size in bytes, or NULL if it is not known in advance */

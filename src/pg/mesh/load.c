@@ -484,7 +484,7 @@ merge_loaded_polygons_by_rows(const rb_welded *welded, rb_meshing_matched *to, u
 		facet[welded->polygon_of[i]] = welded->plc.facet_of[i];
 }
 
-/* Merges coplanar polygons that faces of the mesh read from its tables join. */
+/* Merges coplanar polygons that are connected by faces of the mesh read from its tables. */
 static void
 merge_loaded_polygons_by_faces(rb_meshing_run *run, const rb_meshing_loaded *mesh,
 							   rb_meshing_matched *to, uint32 *facet)
@@ -600,7 +600,7 @@ compare_loaded_numbers(const void *a, const void *b)
 }
 
 /*
- * Finds the two ends of a segment of the mesh that was read, the vertices that belong to only one
+ * Finds the two ends of a segment of the mesh that was read: the vertices that belong to only one
  * of its pieces. If their number is not two, returns some of the vertices.
  */
 static void

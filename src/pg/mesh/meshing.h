@@ -90,7 +90,7 @@ extern rb_meshing_call *rb_meshing_call_read(const rb_arguments *a, FmgrInfo *ca
 
 /* ---- meshing_run.c: the work of one call ---- */
 
-/* Maps internal indices to the ids stored in the existing tables. */
+/* Ids that the existing tables of a mesh have for internal indices */
 typedef struct rb_meshing_names
 {
 	uint32 npoints;        /* Number of vertices that existed before; later vertices are new */
@@ -114,15 +114,18 @@ typedef struct rb_meshing_part
 	int64 solid;
 	rb_welded welded;
 	rb_split_done split; /* Result of splitting, if requested */
-	bool unmerged;       /* Facets were not merged within a tolerance, which gave no mesh */
+	bool unmerged;       /* True if merging facets within a tolerance gave no mesh and was undone */
 	rb_resplit *resplit; /* Splits again if the mesh fails; NULL unless splitting is requested */
-	/* Until it is set, a flaw refers to rows of facets and to their polygons */
+	/*
+	 * True once the rows are welded; before that, a flaw refers to rows of facets and to their
+	 * polygons
+	 */
 	bool is_welded;
 	rb_tets tets;
 	rb_refine_report refined; /* Result of refinement, if requested */
 	rb_meshing_names *names;  /* Ids in the tables of a mesh that is continued, or NULL */
 	rb_flaw flaw;
-	rb_facet_gap gap;  /* facets near a flaw that doubles explain */
+	rb_facet_gap gap;  /* Facets near a flaw that is due to the spacing of doubles */
 	rb_refusal unread; /* First row that could not be read; its fault is RB_GEOMETRY_OK if none */
 	rb_status status;
 	double ms[RB_MESH_STAGES]; /* Milliseconds of each stage for one solid */
@@ -431,7 +434,7 @@ typedef struct rb_meshing_matched
 	uint32_t npolygons;
 	rb_meshing_facet *polygons; /* By polygon number */
 	uint32_t *face_polygon;
-	uint32_t nfacets;         /* Several polygons may form one facet */
+	uint32_t nfacets;         /* Number of facets, each of which may consist of several polygons */
 	rb_meshing_facet *facets; /* First polygon of each facet, by facet number */
 	uint32_t *face_facet;
 	uint32_t nsegments;

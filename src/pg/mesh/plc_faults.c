@@ -157,7 +157,10 @@ text_of_offset(const rb_plc *plc)
 					-floor(low[1]) + 0.0, -floor(low[2]) + 0.0);
 }
 
-/* Adds the detail of a flaw that doubles explain: the two facets, their gap, the spacing of doubles. */
+/*
+ * Adds the detail of a flaw that is due to the spacing of doubles: the two facets, their gap, and
+ * this spacing.
+ */
 static int
 detail_gap(const rb_meshing_run *run, const char *at)
 {
@@ -176,7 +179,7 @@ detail_gap(const rb_meshing_run *run, const char *at)
 		g->spacing);
 }
 
-/* Adds the hint for a flaw that doubles explain. */
+/* Adds the hint for a flaw that is due to the spacing of doubles. */
 static int
 hint_gap(const rb_meshing_run *run)
 {

@@ -87,8 +87,8 @@ check_side_given(const rb_arguments *a, rb_meshing_number number)
 }
 
 /*
- * Returns a positive number that is an argument of a mesh function; it may be infinity, which NULL
- * means.
+ * Returns a positive number that is an argument of a mesh function. It may be infinite, and NULL
+ * means infinity.
  */
 static double
 read_positive_mesh_argument(const rb_arguments *a, const char *name, const char *what)

@@ -146,7 +146,10 @@ ordinal_of_written_polygon(const row_source *of, uint32 facet)
 								   : of->polygons[of->number][facet];
 }
 
-/* Returns the id of the row of segments. */
+/*
+ * Returns the id of the row of segments that a segment comes from, or RB_MESH_NULL if there is
+ * none.
+ */
 static int64
 segment_id(const row_source *of, uint32 segment)
 {
@@ -159,7 +162,7 @@ segment_id(const row_source *of, uint32 segment)
 	return rb_meshing_id(of->run, RB_MESH_SEGMENTS, w->segment_row[segment]);
 }
 
-/* Returns the id of the facet that the segment bounds. */
+/* Returns the id of the facet that a segment bounds, or RB_MESH_NULL if there is none. */
 static int64
 segment_facet(const row_source *of, uint32 segment)
 {

@@ -21,9 +21,9 @@
  *
  * The sides are read when the first row is requested, with the query's snapshot.
  *
- * Results other than pairs (cursor.c) are returned in the same way, except that they never use
- * the ring. Counts and hits come in blocks like pairs, because there may be as many of them; other
- * results come row by row. A plan may request a different result than the function it names
+ * Results other than pairs (cursor.c) are returned in the same way, except that they never use the
+ * ring. Counts and matched rows come in blocks, as pairs do, because there may be as many of them;
+ * other results come row by row. A plan may request a different result than the function it names
  * (function_scan_path.c).
  */
 #include "pg/func/func.h"
@@ -216,7 +216,7 @@ desc_of_stored_rows(const FuncExpr *call, const rb_row_shape *shape)
 	return desc;
 }
 
-/* Stores all rows that the scan's join returns in its tuplestore, if they may be read again. */
+/* Stores in the tuplestore all rows that the scan's join returns, if they may be read again. */
 static void
 store_rows_of_scan(rb_scan *scan)
 {
@@ -537,7 +537,7 @@ stop_pump_of_scan(dsm_segment *segment, Datum arg)
 	scan->done = true;
 }
 
-/* Detaches the scan from the shared ring, and stops the pump before. */
+/* Detaches the scan from the shared ring, after stopping the pump. */
 static void
 leave_shared_ring(rb_scan *scan)
 {

@@ -3,7 +3,7 @@
  *	  Reads the inputs of a join to their ends: adds geometries to sets and stores the columns that
  *	  are needed again.
  *
- * Only those columns of a row are accessed that the geometry and the nodes above need.
+ * Only the columns that the geometry and the nodes above need are accessed.
  */
 #include "pg/node/node.h"
 

@@ -538,10 +538,10 @@ plan_join_node(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist
  *	Custom Scan (redblue join count)		returns one row with the number of pairs
  *	  ->  Custom Scan (redblue join)		reads its inputs and joins their sets
  *
- * The path is added if the join is the node's, if no other clause applies to its pairs, and if only
- * their number is needed; function_scan_path.c does the same for calls of functions. Whether two
- * geometries cross, or one lies inside the other, is known only for each individual pair: the join
- * returns the ids of those pairs, but no rows are built from them.
+ * The path is added if the node performs the join, if no other clause applies to its pairs, and if
+ * only their number is needed; function_scan_path.c does the same for calls of functions. Whether
+ * two geometries cross, or one lies inside the other, is known only for each individual pair: the
+ * join returns the ids of those pairs, but no rows are built from them.
  */
 
 /* Makes the plan of a node that counts the pairs of a join. */

@@ -1,7 +1,7 @@
 /*
  * join_rows.c
- *	  Stores rows for access by number: those of a spool in memory within a limit, the rest in a
- *	  temporary file; and of an input's rows, the columns that are needed again.
+ *	  Stores rows for access by number: rows of any length in a spool, in memory up to a limit and
+ *	  beyond it in a temporary file; and the columns of an input's rows that are needed again.
  *
  * A tuplestore is read sequentially, but pairs refer to rows in any order. The location of each row
  * is therefore recorded. Rows in the file are in order of their numbers, which is roughly the order

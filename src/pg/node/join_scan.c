@@ -3,10 +3,10 @@
  *	  Implements the plan node: reads both inputs, joins their geometries, and returns pairs of
  *	  rows.
  *
- * Each input is read once, to its end (join_input.c). The geometry of each row goes to a set, and
- * the columns that are needed above are stored (join_columns.c). Then threads join the sets, and
- * each resulting pair of rows becomes a row of the scan, with the columns of both inputs side by
- * side, if the other clauses of the join hold.
+ * Each input is read once, to its end (join_input.c). The geometry of each row is added to a set,
+ * and the columns that the nodes above need are stored (join_rows.c). Then threads join the sets,
+ * and each resulting pair of rows becomes a row of the scan, with the columns of both inputs side
+ * by side, if the other clauses of the join hold.
  *
  * Up to four joins of sets run one after the other: geometries with Z in space, geometries without
  * Z in the plane, and geometries with Z against those without, in either direction. For
@@ -278,7 +278,7 @@ find_columns_that_scan_needs(rb_geometry_join *j, CustomScan *plan)
 		const int column = i + FirstLowInvalidHeapAttributeNumber;
 		rb_join_input *in;
 
-		/* The node computes the columns behind those of its inputs. */
+		/* Columns that the node itself computes come after those of its inputs. */
 		if (column > j->in[1].first + j->in[1].columns)
 			continue;
 		in = &j->in[column > j->in[1].first];

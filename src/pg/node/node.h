@@ -446,8 +446,9 @@ typedef struct rb_question
 {
 	Index relid; /* Relation of the pairs, or 0 if they have no columns */
 	/*
-	 * NIL if the relation has each pair once. If it has both directions of each pair of a self join:
-	 * for each column, which column of the pairs is its value in the first direction, or 0
+	 * For a relation that has both directions of each pair of a self join: for each of its columns,
+	 * the column of the pairs that is its value in the first direction, or 0. NIL if the relation
+	 * has each pair once
 	 */
 	List *directions;
 	AttrNumber column; /* Column by which the pairs are grouped, or 0 if they form one group */

@@ -31,7 +31,7 @@ static const struct
 } replaced[] = {{"st_3dintersects", "redblue_intersects"}, {"st_3ddwithin", "redblue_dwithin"}};
 
 /*
- * Returns redblue's function of this name with the same argument types as the other one, or
+ * Returns redblue's function of this name with the same argument types as the function `theirs`, or
  * InvalidOid.
  */
 static Oid

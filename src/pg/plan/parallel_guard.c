@@ -39,8 +39,8 @@ can_expression_run_sql(Node *node, void *context)
 }
 
 /*
- * Returns true if a node has such a function in an expression other than its target list and its
- * filter.
+ * Returns true if a node has a function that may read more than plain tables in an expression other
+ * than its target list and its filter.
  */
 static bool
 can_own_expression_run_sql(const Plan *plan)

@@ -142,8 +142,8 @@ rb_open_if_readable(Oid relid)
 }
 
 /*
- * Returns true if the catalogs and the planner allow its pages to be read directly. Also returns
- * false if asking the planner would have to wait for a lock.
+ * Returns true if the catalogs and the planner allow the pages of a table to be read directly. Also
+ * returns false if asking the planner would have to wait for a lock.
  */
 static bool
 may_read_pages_in_planning(Relation rel)

@@ -197,8 +197,8 @@ rb_column_named(TupleDesc desc, const char *name, const rb_source *source)
 /* ---- indexes ---- */
 
 /*
- * Returns true if the relation is of a kind that may have indexes, as tables and materialized
- * views.
+ * Returns true if the relation is of a kind that may have indexes, such as a table or a
+ * materialized view.
  */
 static bool
 can_relation_have_indexes(Relation rel)

@@ -59,10 +59,11 @@ typedef struct rb_keys
 typedef struct rb_extra_column
 {
 	const char *name;
-	bool integer; /* True for integer types, without nulls; else null is infinity */
+	/* True for integer types, which have no nulls; otherwise a null is read as infinity */
+	bool integer;
 	/*
-	 * One per row of the set: an int64 or the bits of a float8. Allocated from the set's memory
-	 * account
+	 * One value per row of the set: an int64 or the bits of a float8. Allocated from the set's
+	 * memory account
 	 */
 	uint64_t *words;
 	size_t cap;
@@ -118,10 +119,7 @@ rb_source_has_objects(const rb_source *source)
 	return source->object_name != NULL || (source->keys != NULL && source->keys->objects);
 }
 
-/*
- * Fill the source from a table's OID or a query text. The caller has set the function and the
- * argument names.
- */
+/* Fills the source from a table's OID. The caller has set the function and the argument names. */
 extern void rb_source_table(rb_source *source, Oid relid);
 /*
  * Fills the source from the text of a query, which must be a single SELECT; raises an error
@@ -179,8 +177,8 @@ extern uint64 rb_need_while_reading(const rb_need *need, const rb_builder *build
 									const rb_so_far *so_far, uint64 refused);
 
 /*
- * Returns the memory in bytes for the current contents, for grouping the rows into objects, and for
- * the join.
+ * Returns the memory in bytes for the current contents of the builder, for grouping its rows into
+ * objects, and for the join.
  */
 extern uint64 rb_need_to_group(const rb_builder *builder);
 
@@ -193,7 +191,7 @@ extern BlockNumber rb_toast_blocks(Relation rel);
 typedef enum rb_box_shape
 {
 	RB_SHAPE_NONE,
-	RB_SHAPE_GEOMETRY, /* PostGIS, or any type of that name and format */
+	RB_SHAPE_GEOMETRY, /* The type geometry of PostGIS, or any type of this name and format */
 	RB_SHAPE_BOX3D,    /* From PostGIS */
 	RB_SHAPE_BOX2D,
 	RB_SHAPE_CUBE /* From the contrib module cube */
@@ -204,7 +202,7 @@ extern rb_box_shape rb_shape_of(Oid type, rb_kind kind);
 
 typedef struct rb_box_value
 {
-	int dims;      /* 2 or 3; another number if the value is not such a box */
+	int dims;      /* 2 or 3; another number if the value is not a box of two or three dimensions */
 	double low[3]; /* low <= high, or not finite */
 	double high[3];
 	int32 srid; /* SRID of a box3d */
@@ -307,8 +305,8 @@ extern rb_keys *rb_keys_create(const char *names, bool objects);
 extern void rb_keys_find(rb_keys *keys, Relation rel, const rb_source *source);
 
 /*
- * Returns the number of a row's key, from 0. The key must have no nulls. Keys are allocated from
- * `memory` and live as long as it does.
+ * Stores the key of a row and sets *number to the number of the key, from 0. The key must have no
+ * nulls. Keys are allocated from `memory` and live as long as it does.
  */
 extern rb_status rb_keys_store(rb_keys *keys, struct TupleTableSlot *slot, rb_memory *memory,
 							   int64 *number, rb_error *error);
@@ -332,7 +330,7 @@ typedef struct rb_space
 
 	int dims; /* 2 or 3, 0 if unknown */
 	const char *dims_side;
-	bool dims_of_columns; /* True if the columns, not a particular row, determine them */
+	bool dims_of_columns; /* True if the columns, not a particular row, determine `dims` */
 	int64 dims_id;
 } rb_space;
 

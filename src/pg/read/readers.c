@@ -207,7 +207,7 @@ read_piece(rb_heap *heap, const rb_reading *reading, uint32 piece, BlockNumber b
 	return true;
 }
 
-/* Reads a whole piece like read_piece, and may reject its rows. */
+/* Reads a whole piece as read_piece does, but rejects invalid rows without an error. */
 static bool
 read_piece_apart(rb_heap *heap, const rb_reading *reading, uint32 piece)
 {

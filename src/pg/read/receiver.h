@@ -122,7 +122,9 @@ extern void rb_receive_rows(rb_receiver *r, const rb_rows *rows);
 /* Counts n rows that an earlier call read, and whose first row determined this space. */
 extern void rb_receive_space(rb_receiver *r, uint32 n, const rb_space *space);
 
-/* ---- row_errors.c: invalid rows; functions that return at all return false ---- */
+/*
+ * ---- row_errors.c: invalid rows; functions that return without raising an error return false ----
+ */
 
 /* Rejects the row because of the status in r->error. */
 extern bool rb_refuse_status(const rb_receiver *r);

@@ -333,9 +333,9 @@ rb_refuse_cube_dimension(const rb_receiver *r, int dims, int64 id)
  *
  * All geometries of a join have one SRID, and all of its boxes one number of dimensions. Neither is
  * known in advance: the first row that has one determines it for both sides, and all others must
- * agree. A box has two or three dimensions: coordinate columns determine it by their names, a
- * geometry by whether it has Z, and other values by their type. Until the first box has arrived,
- * the kind of a builder of boxes is irrelevant.
+ * agree. A box has two or three dimensions: coordinate columns determine this number by their
+ * names, a geometry by whether it has Z, and other values by their type. Until the first box has
+ * arrived, the kind of a builder of boxes is irrelevant.
  */
 
 /*

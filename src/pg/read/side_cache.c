@@ -532,7 +532,7 @@ receive_space_of_pages(const rb_cache_lookup *look, rb_receiver *receiver, Block
 	const rb_card_page *page = rb_card_pages(look->held->card);
 	BlockNumber first = from;
 
-	/* The first page with a part provides the id and type for all of them. */
+	/* The first page with a part provides the id and type for all pages. */
 	while (first < to && page[first + 1].part == page[first].part)
 		first++;
 	if (page[to].row > page[from].row)

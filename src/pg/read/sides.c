@@ -175,7 +175,7 @@ unused_capacity_of_builder(size_t cap, uint32 used)
 }
 
 /*
- * Returns the memory needed for what has been read or is cached, and for its join. Stores its
+ * Returns the memory needed for what has been read or is cached, and for its join. Stores the
  * number of parts in *parts.
  */
 static uint64
@@ -534,8 +534,8 @@ spill_rest_of_sides(filling *f, int n, rb_space *space)
 }
 
 /*
- * Checks the dimensions of the tile and of blocks. Those of boxes are known only after reading, and only if there
- * are any boxes.
+ * Checks the dimensions of the tile and of blocks. The dimensions of boxes are known only after
+ * reading, and only if there are any boxes.
  */
 static void
 check_tile_of_sides(const rb_source *source, const rb_space *space)

@@ -114,7 +114,7 @@ rb_source_table(rb_source *source, Oid relid)
 	else if (source->id_name == NULL && source->object_name == NULL)
 		use_primary_key_of_source(source, rel);
 	plain = rb_table_refusal(rel) == NULL;
-	/* If only the planner rules it out to read the pages, an extension supplies the rows. */
+	/* If only the planner rules out reading the pages, an extension supplies the rows. */
 	external = plain && rb_plan_refusal(rel, true) != NULL;
 	source->heap = plain && !external ? relid : InvalidOid;
 	/* Indexes do not cover rows that an extension supplies. */

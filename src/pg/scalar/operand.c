@@ -5,8 +5,8 @@
  * A statement compares one geometry with many others, or several with several others in a nested
  * loop. Each argument therefore caches its most recent values with what was built from them: parts,
  * a tree of these, a solid prepared for queries. Two values are the same if their TOAST pointers
- * are equal, or else if all their bytes are. The value behind a TOAST pointer never changes, and
- * its OID is reused after 2^32 other values at the earliest.
+ * are equal, or else if all their bytes are. The value that a TOAST pointer refers to never
+ * changes, and its OID is reused after 2^32 other values at the earliest.
  *
  * The cache is limited in values (RB_OPERANDS) and in bytes (MOST_BYTES). The least recently used
  * values are dropped first. The cache is freed with the memory context of the expression (fn_mcxt).

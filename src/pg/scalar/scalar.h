@@ -1,6 +1,6 @@
 /*
  * scalar.h
- *	  Declares what the files share that implement functions of two geometries (the extension
+ *	  Declares what is shared by the files that implement functions of two geometries (the extension
  *	  redblue_postgis).
  *
  *	geometry_functions.c	the SQL functions

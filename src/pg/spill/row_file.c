@@ -290,7 +290,7 @@ rb_spill_append_row(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, rb_buil
 	return RB_OK;
 }
 
-/* Makes room for that many bytes. */
+/* Makes room for `bytes` bytes. */
 static rb_status
 reserve_file_buffer(rb_context *ctx, void **block, size_t *have, size_t bytes)
 {

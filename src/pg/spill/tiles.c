@@ -7,8 +7,8 @@
  *	a sample of the rows -> tiles that each fit in memory -> rows of all tiles, in one file
  *	tile 1: rows -> sets -> pairs | tile 2: ...
  *
- * If the rows of a side form objects, they are merged before that. A tile that turns out to be too
- * large is divided again (partition.c).
+ * If the rows of a side form objects, they are merged before the tiles are made. A tile that turns
+ * out to be too large is divided again (partition.c).
  *
  * Reading the next tile calls no PostgreSQL function, so any thread that consumes pairs can do it.
  */

@@ -276,16 +276,19 @@ rb_asks_for_device(const rb_request_args *asked)
 typedef struct rb_request
 {
 	rb_request_args asked;
-	/* Set by the session: it no longer needs the request */
+	/* Set by the session when it no longer needs the request */
 	uint32 stop;
-	/* Set by the worker: its number, once it has taken the request; then the progress */
+	/*
+	 * Number of the worker, set by it once it has taken the request; 0 before. It then updates
+	 * stage, done and total
+	 */
 	uint32 taken;
 	/* Set once all cached sides were found; they stay until the request ends */
 	uint32 found;
 	int32 stage;
 	uint64 done;
 	uint64 total;
-	/* Set by the worker as the last field: the request has ended, with this result */
+	/* Set by the worker, after all other fields, when the request has ended */
 	uint32 ended;
 	rb_status status; /* RB_END, or the reason why no more blocks follow */
 	uint64 blocks;    /* Total number of blocks written */
@@ -322,8 +325,9 @@ typedef struct rb_request
 } rb_request;
 
 /*
- * ---- registry.c: the segment of a request. Both functions return NULL and the reason, which is
- * empty if the session has already left; a segment exists until it is detached. ----
+ * ---- registry.c: the segment of a request. rb_segment_create and rb_segment_attach return NULL
+ * and the reason, which is empty if the session has already left; a segment exists until it is
+ * detached. ----
  */
 
 /* Creates the shared segment of a request. */
@@ -473,8 +477,8 @@ extern rb_status rb_refined_alloc(rb_context *ctx, const rb_sent_refining *sent,
 								  rb_refining *fresh);
 
 /*
- * Swaps the arrays of the refined mesh, in the session, with those of the mesh, which are then
- * freed with `fresh`.
+ * Swaps, in the session, the arrays of the refined mesh `fresh` with those of the mesh r; the old
+ * arrays are then freed with `fresh`.
  */
 extern void rb_refined_swap(const rb_sent_refining *sent, rb_refining *fresh, rb_refining *r);
 
@@ -526,8 +530,9 @@ extern uint64 rb_store_device_limit(void);
  */
 extern const rb_set *rb_store_use(uint64 number, bool hit);
 /*
- * Returns a copy of these bytes of the side's page manifest, allocated by malloc. Returns NULL if
- * the side is no longer cached, if the manifest is shorter, or if memory is exhausted.
+ * Returns a copy of `bytes` bytes of the side's page manifest, starting at byte `from`, allocated
+ * by malloc. Returns NULL if the side is no longer cached, if the manifest is shorter, or if memory
+ * is exhausted.
  */
 extern void *rb_store_manifest(uint64 number, uint64 from, size_t bytes);
 /*

@@ -154,7 +154,7 @@ leave_gate(rb_served *s)
 	pthread_mutex_unlock(&gate.lock);
 }
 
-/* Counts a join on the device. Returns the number of those that have ended. */
+/* Counts one more join on the device. Returns the number of joins that have ended on it. */
 static uint64
 enter_device(void)
 {
@@ -749,7 +749,10 @@ write_ids_to_session(rb_served *s, const rb_block *block)
 		rb_request *request = lock_served(s);
 		bool put;
 
-		/* Invalid solids are known before the first pair. Of the rest, the join still writes. */
+		/*
+		 * The numbers of invalid solids are final before the first pair; the join still changes all
+		 * other statistics.
+		 */
 		if (request != NULL && s->blocks == 0)
 		{
 			request->stats.bad_solids = s->ctx.stats.bad_solids;
@@ -1018,7 +1021,7 @@ serve_one_refinement(rb_served *s, const rb_sent_refining *sent)
 	rb_bytes arrays[RB_SENT_ARRAYS];
 	rb_status status;
 
-	/* Count the mesh at the gate as a join of as many parts as it has cells. */
+	/* Count the mesh at the gate as a join of as many parts as it has tetrahedra. */
 	s->parts = sent->ncells;
 	RB_TRY(wait_at_gate(s));
 	status = rb_refining_alloc(&s->ctx, sent, &rounds.options, &rounds.report, &rounds.r);

@@ -619,7 +619,7 @@ rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx,
 
 /* ---- the reply; calls no function of PostgreSQL, because a thread may run this ---- */
 
-/* Replaces the error of a request by the one that the worker has exited. */
+/* Replaces the error of a request with the error that the worker has exited. */
 static rb_status
 fail_with_worker_gone(rb_remote *r)
 {
@@ -671,7 +671,7 @@ note_pairs_in_session(rb_remote *r, size_t n)
 		strlcpy(stats->backend, "cuda", sizeof stats->backend);
 		(void) rb_service_device(r->block, r->worker, stats->device, sizeof stats->device);
 	}
-	/* The numbers of invalid solids were written before it, too. */
+	/* The numbers of invalid solids were written before the first block, too. */
 	stats->bad_solids = r->request->stats.bad_solids;
 	memcpy(stats->bad_because, r->request->stats.bad_because, sizeof stats->bad_because);
 	stats->stage[RB_STAGE_EMIT].count += n;

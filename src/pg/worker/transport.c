@@ -512,7 +512,7 @@ rb_refining_alloc(rb_context *ctx, const rb_sent_refining *sent, rb_refine_optio
 
 /*
  * Returns true if the lengths that a backend reads on the host match the header. Indices within
- * cells are not checked: only the device uses them, and invalid ones make it fail.
+ * tetrahedra are not checked: only the device uses them, and invalid ones make it fail.
  */
 bool
 rb_refining_is_sound(const rb_sent_refining *sent, const rb_refining *r)

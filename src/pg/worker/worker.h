@@ -22,7 +22,7 @@ typedef struct rb_to_keep
 	uint64 card_bytes;      /* Size of the manifest stored with the side, in bytes */
 	/* True if only the manifest changes: the side is cached with an older one */
 	bool renewed;
-	uint64 rows; /* For redblue_cached() only */
+	uint64 rows; /* Number of rows, for redblue_cached() only */
 	uint64 ids;
 	uint32 pages;
 	uint32 pages_kept;
@@ -92,8 +92,8 @@ enum
 extern const char *rb_progress_stage_name(int stage);
 
 /*
- * Returns NULL if no progress is shown; the functions below accept NULL. Only the owning process
- * writes to the entry.
+ * Adds an entry to redblue_progress. Returns NULL if no progress is shown; all functions of an
+ * entry accept NULL. Only the owning process writes to the entry.
  */
 extern rb_progress_entry *rb_progress_begin(const char *function);
 /* Records the progress of a stage. Callable from any thread. */
@@ -158,7 +158,7 @@ typedef struct rb_submission
 	rb_ask ask;
 	rb_device_choice device;
 	const rb_job *job;
-	/* How to cache red and blue, with their manifests; NULL if not */
+	/* How to cache red and blue, with their manifests; NULL for a side that is not to be cached */
 	const rb_to_keep *keep[2];
 	const void *card[2];
 	/* For RB_ASK_CARD: the range of bytes of the manifest */
@@ -175,7 +175,10 @@ extern bool rb_remote_open(rb_remote **remote, MemoryContext context, rb_context
 						   const rb_submission *order, rb_progress_entry *progress, char *why_not,
 						   size_t size);
 
-/* Callable from any thread. */
+/*
+ * Returns the next block of a remote join, as rb_stream_next does for a local stream. Callable from
+ * any thread.
+ */
 extern rb_status rb_remote_next(rb_remote *remote, int wait_ms, rb_block *block);
 
 /* Returns the words of a remote join's aggregate, as rb_stream_words does for a local stream. */
