@@ -251,7 +251,7 @@ round_rational_lengths(rb_context *ctx, const rb_length_terms *t, double *length
 	return rb_fractions_round(ctx, &(rb_fractions){n, get_rational_share, &l}, length);
 }
 
-/* Most words of a share and of a length */
+/* Maximum number of words of a share and of a length */
 #define MOST_WORDS 128
 _Static_assert(2 * (MOST_WORDS + 1) + RB_NUMBER_DEGREE(1, 64) + 2 <= RB_NUMBER_WORDS,
 			   "room for a sum of truncated lengths");

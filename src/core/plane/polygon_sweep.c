@@ -235,7 +235,7 @@ find_crossing_of_edges(const double *a, const double *b, double at[2])
 	}
 }
 
-/* Sets the fault if two neighbors cross. They do not touch where the line is. */
+/* Sets the fault if two neighbors cross. They do not touch on the sweep line. */
 static void
 test_neighbors(rb_polygon_sweep *s, const rb_rings *r, uint32_t low, uint32_t high,
 			   rb_polygon_place *f)

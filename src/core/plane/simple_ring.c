@@ -7,16 +7,16 @@
  * of two chains can share a point only where the boxes of both chains overlap. Most rings of maps have a few
  * chains, whose boxes overlap at common ends only, so this takes a fraction of the time of a sweep.
  *
- * A ring with many edges, chains or overlaps is left to the sweep (polygon_sweep.c), and so is a ring whose
- * edges share other points, since the sweep describes the fault. So the number of tests is linear in that of
- * edges.
+ * A ring with many edges, chains or overlaps is left to the sweep (polygon_sweep.c), and so is a
+ * ring whose edges share other points, since the sweep describes the fault. So the number of tests
+ * is linear in the number of edges.
  */
 #include "core/plane/plane.h"
 
 #define MOST_EDGES RB_SIZE(16384, 64)
 #define MOST_CHAINS RB_SIZE(128, 8)
-#define MOST_NEAR RB_SIZE(64, 4) /* Number of edges of a chain in the common box of two chains */
-#define TESTS_PER_EDGE 32        /* Number of tests of boxes, per edge of the ring */
+#define MOST_NEAR RB_SIZE(64, 4) /* Limit on edges of a chain in the common box of two chains */
+#define TESTS_PER_EDGE 32        /* Maximum number of tests of boxes, per edge of the ring */
 
 /* Consecutive edges whose directions are in one quadrant, and their box */
 typedef struct ring_chain
@@ -25,7 +25,7 @@ typedef struct ring_chain
 	double box[4];     /* Low and high corner */
 } ring_chain;
 
-/* Edges of a chain */
+/* Edges of a chain whose boxes meet a given box */
 typedef struct near_edges
 {
 	uint32_t edge[MOST_NEAR];

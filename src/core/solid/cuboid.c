@@ -7,10 +7,10 @@
  *		columns x triangles					-> triangles above or below the low corners in a column
  *		for each block and solid			-> side of the low corner; terms of the triangles
  *
- * A column consists of all blocks whose low corners have the same x and y: blocks of a regular model
- * are in few columns. The side of a low corner is the parity of the triangles above it, of those that
- * the vertical line of its column passes through. The line is at (x + e, y + e^2), and the corner at
- * z + e^3, with an infinitesimal e (ray.h).
+ * A column consists of all blocks whose low corners have the same x and y: blocks of a regular
+ * model are in few columns. The side of a low corner is the parity of the number of triangles above
+ * it that the vertical line of its column passes through. The line is at (x + e, y + e^2), and the
+ * corner at z + e^3, with an infinitesimal e (ray.h).
  *
  * All this is in local coordinates (rb_model_frame). If these are rotated, coordinates of triangles
  * are double-double numbers with a bound on their error, boxes are rounded outward, and signs that

@@ -33,14 +33,14 @@ typedef struct cuboid_comparison
 	bool inside;     /* Side of the low corner */
 	bool fraction;   /* True to compare the fraction, false for the volume */
 	rb_number whole; /* Volume of the cuboid */
-	int shift[2];    /* Coordinates and rotation, times these powers of two, are integers */
-	/* The sum of both: local coordinates times this power are integers */
+	int shift[2];    /* Coordinates and rotation times 2^shift are integers */
+	/* Sum of both shifts: local coordinates times 2^places are integers */
 	int places;
 	uint64_t bits; /* Bits of D; then of the whole integer */
 	bool negative; /* True if D is negative */
 	/* The current comparison */
 	rb_number middle; /* K */
-	int more;         /* K times this power of two, and that of three coordinates, is an integer */
+	int more;         /* K times 2^(3 places + more) is an integer */
 } cuboid_comparison;
 
 /* Raises *shift to the binary places of n doubles. */

@@ -2,9 +2,9 @@
  * depth_points.c
  *	  Finds the sides of planes on which points of cells lie, exactly.
  *
- * A point is a corner of a face, an edge of a face and a plane, or three planes, all of them planes
- * of input triangles. The side of another plane on which it lies is the sign of a polynomial of
- * degree 9 at most: bounds decide it, and exact numbers if they do not.
+ * A point is given by a corner of a face, by an edge of a face and a plane, or by three planes. All
+ * planes are those of input triangles. The side of another plane on which it lies is the sign of a
+ * polynomial of degree 9 at most: bounds decide it, and exact numbers if they do not.
  */
 #include "core/solid/depth.h"
 

@@ -143,7 +143,7 @@ rb_rays_build(rb_context *ctx, const rb_backend *backend, const rb_set *points,
 	arrays.owner = NULL;
 	RB_TRY(rb_set_own(ctx->memory, &arrays, &rays->set, &ctx->error));
 	rays->box = m.box;
-	m.coords = m.box = NULL; /* Now those of the rays and their set */
+	m.coords = m.box = NULL; /* The rays and their set own these arrays from here on. */
 	ids = NULL;
 	return RB_OK;
 }

@@ -33,12 +33,13 @@
  *		line of a red edge e, blue edge from x to y	e x (x - y)
  *
  * The pairs of faces that may cross are those that the join for RB_CONTACT finds; they touch in the
- * stored position. Along an edge, a point changes its side where the edge pierces a face. So the sides of
- * all corners follow from that of one corner of each connected part of a surface: a corner outside the
- * box of the other solid, or if there is none, a corner from which a ray starts. Of each solid, only
- * triangles whose boxes overlap the box of the other one are visited, which a box tree finds.
+ * stored position. Along an edge, a point changes its side where the edge pierces a face. So the
+ * sides of all corners follow from that of one corner of each connected part of a surface: a corner
+ * outside the box of the other solid, or if there is none, a corner from which a ray starts. Of
+ * each solid, only triangles whose boxes overlap the box of the other one are visited; a box tree
+ * finds them.
  *
- * Which pairs of solids have a result, and which share an area only, comes from their relation
+ * Which pairs of solids have a result, and which share only an area, follows from their relation
  * (relate.c), in the stored position.
  */
 #include "core/solid/overlap.h"

@@ -320,13 +320,13 @@ find_residue(rb_context *ctx, const void *arg, const rb_prime *m, uint64_t *resi
 	}
 	if (c->value == RB_OVERLAP_VOLUME)
 	{
-		/* Times 2^(3 shift + more) */
+		/* X times 2^(3 shift + more) */
 		x = rb_residue_mul(m, volume, rb_residue_of_number(m, &c->factor, c->more));
 		x = rb_residue_add(m, x, rb_residue_of_number(m, &c->constant, 3 * shift + c->more));
 	}
 	else
 	{
-		/* Times 2^(4 shift + more) */
+		/* X times 2^(4 shift + more) */
 		x = rb_residue_mul(m, moment, rb_residue_of(m, 2, c->more));
 		x = rb_residue_add(
 			m, x, rb_residue_mul(m, volume, rb_residue_of_number(m, &c->factor, shift + c->more)));
@@ -363,7 +363,7 @@ rb_overlap_may_equal(rb_context *ctx, const rb_overlap_terms *t, int value, doub
 
 /* ---- exact sums ---- */
 
-/* Words of a common denominator with which exact sums are computed */
+/* Maximum length in words of a common denominator with which exact sums are computed */
 #define MOST_DENOMINATOR RB_SIZE(100, 16)
 
 /* A point relative to the origin, times its denominator */

@@ -267,7 +267,7 @@ find_sheets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 /*
- * Returns the z of a triangle's lowest vertex. The triangle of a sheet for which it is largest
+ * Returns the z of a triangle's lowest vertex. The triangle of a sheet for which this z is largest
  * represents the sheet: an upward ray from there meets few triangles.
  */
 static double
