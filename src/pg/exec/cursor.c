@@ -3,7 +3,7 @@
  *	  Returns the result of a join, whatever it is: pairs and aggregates, as blocks or as rows.
  *
  *	pairs			blocks of the stream
- *	counts, hits	blocks with a value for each row (aggregates.c)
+ *	counts, matched	blocks with a value for each row (aggregates.c)
  *	groups			rows: for each row the rows that it is paired with (aggregates.c)
  *	shapes			rows: the intersection of each pair of rows (intersections.c)
  *	blocks			rows: pairs as arrays, for programs that want these: the stream's own

@@ -55,9 +55,9 @@ list_join_arguments(const rb_join *join)
 }
 
 /*
- * Returns true if the SQL function is from redblue 0.1.0, and names its arguments, which are other
- * ones. Such a function calls this library after it is installed and until ALTER EXTENSION ...
- * UPDATE replaces the function.
+ * Returns true if the SQL function is from redblue 0.1.0, whose functions have other arguments, and
+ * binds those. Such a function calls this library after the library is installed, until ALTER
+ * EXTENSION ... UPDATE replaces the function.
  */
 static bool
 bind_arguments_of_0_1(const rb_join *join, int count, rb_arguments *a)
@@ -73,7 +73,10 @@ bind_arguments_of_0_1(const rb_join *join, int count, rb_arguments *a)
 	return a->n == count;
 }
 
-/* Names the arguments of the SQL function, whose version their number shows. */
+/*
+ * Binds the names of the arguments of an SQL function, whose number shows the version of the
+ * function.
+ */
 static void
 bind_join_arguments(const rb_join *join, Oid function, const NullableDatum *args, rb_arguments *a)
 {

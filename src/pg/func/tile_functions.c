@@ -34,7 +34,7 @@
 
 #include <math.h>
 
-/* Number of rows sampled per side */
+/* Number of rows sampled per side: the minimum, the number per tile, and the maximum */
 #define LEAST_ROWS 65536
 #define ROWS_OF_A_TILE 1024
 #define MOST_ROWS (1 << 20)

@@ -181,7 +181,7 @@ rb_pump_start(rb_join_run *run, rb_pair_queue *share)
 	pump->started = true;
 	run->stop_reader = stop_pump_at_end;
 	run->reader = pump;
-	/* Callbacks run in reverse order, so the pump's runs before that of the run. */
+	/* Callbacks run in reverse order, so that of the pump runs before that of the run. */
 	pump->at_end.func = stop_pump_at_end;
 	pump->at_end.arg = pump;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &pump->at_end);

@@ -78,7 +78,7 @@ typedef struct table_sample
 	rb_box tile;
 	double distance;
 	const rb_set *set; /* With one reference; its ids distinguish rows and are not the user's */
-	double rows;       /* Estimated number of such rows with parts in the table */
+	double rows;       /* Estimated number of rows with parts in the whole table, within the tile */
 	bool all;          /* True if the set has all rows */
 } table_sample;
 

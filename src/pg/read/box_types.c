@@ -9,8 +9,8 @@
  *	box2d	flags, low x, high x, low y, high y, ...	doubles from byte 8
  *	cube	varlena: dimensions and a flag in 4 bytes, one corner, the other
  *
- * The two corners of a cube are any opposite ones, and a cube that is a point has only one. The
- * bytes may be unaligned.
+ * The two corners of a cube may be any two opposite ones, and a cube that is a point has only one.
+ * The bytes may be unaligned.
  */
 #include "pg/read/read.h"
 

@@ -283,7 +283,7 @@ rb_card_notes(const rb_card *card, const rb_map_page *which, rb_page_note *notes
 
 /* ---- checking ---- */
 
-/* Applies the second proof to the pages that are set in one page of the map. */
+/* Applies proof 2 above, the LSNs of pages, to the pages that are set in one page of the map. */
 static void
 check_pages_of_map_page(const rb_card *card, Relation rel, BlockNumber first, rb_map_page *now)
 {

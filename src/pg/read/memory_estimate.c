@@ -1,6 +1,6 @@
 /*
  * memory_estimate.c
- *	  Estimates how much memory a join will need, for the error that there is too little.
+ *	  Estimates how much memory a join will need, for the error that memory is insufficient.
  *
  * A user who raises redblue.memory_limit should have to do so only once. If the sides do not fit,
  * the error therefore states not the next allocation but all that the join will need, as far as it

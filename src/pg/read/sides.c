@@ -6,7 +6,7 @@
  *						or not at all if it has not changed		side_cache.c
  *	anything else		its SELECT, read-only					receiver.c as its destination
  *
- * All sides must agree in one SRID for geometries and one number of dimensions for boxes. No side
+ * All sides must agree on one SRID for geometries and one number of dimensions for boxes. No side
  * becomes a set before the last one has been read, because a side without rows does not determine
  * its dimensions and takes those of the others. Before that, the rows of one object are merged; if
  * rows with the same id are not meant to be one object, distinct ids are counted.

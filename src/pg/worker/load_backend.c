@@ -20,7 +20,7 @@
 
 #define RB_CUDA_FILE "redblue_cuda.so"
 #define STACK ((size_t) 8 << 20) /* Stack size in bytes; a driver may need a deep stack */
-#define OPEN_MS 15000 /* Time after which the device counts as missing until opening ends, in ms */
+#define OPEN_MS 15000 /* Time in ms after which a device that is not open yet counts as missing */
 
 /*
  * Finds the path of the plugin, or the reason why there is none. The file may appear or disappear
