@@ -372,7 +372,10 @@ typedef struct rb_join_run
 	rb_cleanup open;
 	rb_memory *memory;
 	rb_context ctx;
-	/* Results of reading the sides; their sets exist until the run is closed */
+	/*
+	 * Results of reading the sides, with their sets, which exist until the run is closed or loads
+	 * the next tile. side[1].set is NULL in a self join that is not spilled
+	 */
 	rb_side_data side[2];
 	rb_call_args call;
 	const rb_set *elsewhere[2]; /* Remote sets whose sides were read again locally */
