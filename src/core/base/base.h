@@ -46,9 +46,9 @@
 
 /*
  * Frees arrays as soon as the block of this declaration ends, in whichever way, so that a function
- * with scratch memory can use RB_TRY. The arguments are the addresses of pointers, which are NULL or
- * to arrays of `memory` at that time: the block may free them earlier, or keep one for its caller by
- * setting the pointer to NULL.
+ * with scratch memory can use RB_TRY. The arguments are the addresses of pointers that at that time
+ * are NULL or point to arrays of `memory`: the block may free them earlier, or keep one for its
+ * caller by setting the pointer to NULL.
  *
  *		uint32_t *order = NULL, *count = NULL;
  *		RB_FREE_AT_END(ctx->memory, &order, &count);

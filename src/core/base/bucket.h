@@ -34,8 +34,8 @@ rb_bucket_in_array(const void *arg, uint32_t i)
 }
 
 /*
- * Lists the numbers below n. It is inline so that a function known at the call site costs no call.
- * The memory of an earlier call is used again.
+ * Lists the numbers below n by bucket. It is inline so that a function known at the call site costs
+ * no call. The memory of an earlier call is used again.
  */
 static inline __attribute__((always_inline)) rb_status
 rb_buckets_build(rb_context *ctx, rb_buckets *b, uint32_t n, uint32_t nbuckets, rb_bucket_of of,
@@ -54,8 +54,8 @@ rb_buckets_build(rb_context *ctx, rb_buckets *b, uint32_t n, uint32_t nbuckets, 
 			return RB_STOPPED;
 	}
 	/*
-	 * The count of bucket k is at k + 2. The sum makes it the start of bucket k at k + 1, which
-	 * scattering advances to its end: the start of bucket k + 1.
+	 * The count of bucket k is at k + 2. After summing, the start of bucket k is at k + 1.
+	 * Scattering advances it to the end of the bucket, which is the start of bucket k + 1.
 	 */
 	for (size_t k = 2; k < (size_t) nbuckets + 2; k++)
 		b->start[k] += b->start[k - 1];

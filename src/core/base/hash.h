@@ -25,7 +25,7 @@
  *
  *		edge_table_reset(ctx, &t, 100)          empties the table; makes room for 100 entries
  *		edge_table_find(&t, edges, key)         returns the slot of a key, or the free slot for it;
- *		                                        the table has been reset, or reserved for
+ *		                                        the table must have been reset or reserved for
  *		edge_table_prefetch(&t, edges, key)     fetches what a later search for a key needs
  *		edge_table_reserve(ctx, &t, edges, 1)   makes room for one more entry
  *		edge_table_clear(&t)                    empties the table until the next reservation
@@ -168,7 +168,7 @@ RB_HASH_NAME(prefetch)(const RB_HASH *t, RB_HASH_ARG arg, RB_HASH_KEY key)
 	__builtin_prefetch(&t->slot[(size_t) RB_HASH_OF(arg, key) & t->mask]);
 }
 
-/* Empties the table; the next reservation begins with a small one. */
+/* Empties the table; the next reservation starts with a small table. */
 static inline void
 RB_HASH_NAME(clear)(RB_HASH *t)
 {
@@ -183,7 +183,10 @@ RB_HASH_NAME(free)(rb_memory *memory, RB_HASH *t)
 	t->cap = t->mask = t->n = 0;
 }
 
-/* The memory is kept if it suffices; otherwise it is freed before new memory is allocated. */
+/*
+ * Empties the table and makes room for n entries. Memory that does not suffice is freed before new
+ * memory is allocated.
+ */
 static __attribute__((unused)) rb_status
 RB_HASH_NAME(reset)(rb_context *ctx, RB_HASH *t, size_t n)
 {
@@ -215,7 +218,7 @@ RB_HASH_NAME(reset)(rb_context *ctx, RB_HASH *t, size_t n)
 
 #ifdef RB_HASH_NUMBERED
 
-/* Empties the table, and adds the elements again. */
+/* Makes room for n entries: empties the table and adds the elements again. */
 static __attribute__((unused, noinline)) rb_status
 RB_HASH_NAME(grow)(rb_context *ctx, RB_HASH *t, RB_HASH_ARG arg, size_t n)
 {
@@ -233,7 +236,7 @@ RB_HASH_NAME(grow)(rb_context *ctx, RB_HASH *t, RB_HASH_ARG arg, size_t n)
 
 #else
 
-/* Moves the entries to another table. On failure the old table remains. */
+/* Moves the entries to a table with room for n. On failure the old table remains. */
 static __attribute__((unused, noinline)) rb_status
 RB_HASH_NAME(grow)(rb_context *ctx, RB_HASH *t, RB_HASH_ARG arg, size_t n)
 {

@@ -55,7 +55,7 @@ typedef enum rb_predicate
 	RB_MEET, /* the closed objects share a point */
 	/* as RB_MEET; payload: dimension, whether relative interiors meet */
 	RB_CONTACT,
-	/* more than common vertices or a common edge; payload: dimension */
+	/* the triangles share more than vertices or an edge of both; payload: dimension */
 	RB_SELF_INTERSECT,
 	RB_WITHIN, /* their distance is at most that of the job */
 	/* a segment's perturbed first end is below the triangle, or on it */
@@ -107,7 +107,7 @@ enum
 	RB_LIES_ON,       /* all points are on the boundary */
 	RB_LIES_CROSSING, /* some points are inside and some outside */
 	RB_LIES_OUTSIDE,  /* no point is inside; some may be on the boundary */
-	RB_LIES_EQUAL     /* also a solid, with the same boundary */
+	RB_LIES_EQUAL     /* the object is a solid with the same boundary */
 };
 
 /* Payload of RB_RAY_PARITY */
@@ -276,14 +276,17 @@ rb_faces_decide(rb_predicate predicate, rb_kind red, rb_kind blue)
 		   red == RB_TRIANGLE3 && blue == RB_TRIANGLE3;
 }
 
-/* Returns the payload of a pair that these filters accept. */
+/* Returns the payload of a pair that the filters of rb_faces_decide accept. */
 RB_HOST_DEVICE unsigned
 rb_payload_of_generic(rb_predicate predicate)
 {
 	return predicate == RB_MEET ? 0 : RB_PAYLOAD(RB_CONTACT_OF(1, 1));
 }
 
-/* Returns true if planes can prove that two triangles are farther apart than the distance. */
+/*
+ * Returns true if planes can prove that two triangles are farther apart than the distance of the
+ * join.
+ */
 RB_HOST_DEVICE bool
 rb_faces_part(rb_predicate predicate, rb_kind red, rb_kind blue)
 {

@@ -69,7 +69,7 @@ typedef struct rb_memory_block
 struct rb_memory
 {
 	pthread_mutex_t lock;
-	/* The lock is needed to change these, but not to read one of them */
+	/* Readable one at a time without the lock; used and peak are changed only under it */
 	uint64_t limit;
 	uint64_t used;
 	uint64_t peak;
@@ -81,7 +81,7 @@ static rb_memory_block *pool; /* idle mapped blocks, by address, linked by next 
 static uint64_t pool_bytes;
 static uint64_t pool_most = RB_POOL_BYTES;
 
-/* Inserts a block into the ring of a memory's used blocks, directly behind the head. */
+/* Inserts a block into the ring of a memory's used blocks, directly after the head. */
 static void
 link_block_to_ring(rb_memory_block *head, rb_memory_block *block)
 {
@@ -108,7 +108,7 @@ end_of_memory_block(const rb_memory_block *block)
 	return (char *) block + block->size;
 }
 
-/* Initializes the header of a block, or of the rest of one, at that address. */
+/* Initializes the header of a block, or of the rest of one, at the address `start`. */
 static rb_memory_block *
 init_block_header(void *start, size_t size, bool huge)
 {
@@ -235,8 +235,8 @@ find_best_idle_block(size_t size, bool huge, bool grows)
 }
 
 /*
- * Finds the largest idle block, with or without huge pages as requested, that has at least half of
- * that size.
+ * Finds the largest idle block of at least half of `size` bytes, with or without huge pages as
+ * requested.
  */
 static rb_memory_block **
 find_half_sized_idle_block(size_t size, bool huge)
@@ -276,8 +276,8 @@ trim_idle_blocks(uint64_t keep_bytes)
 /* ---- the pool, for all threads ---- */
 
 /*
- * Takes an idle block of that size from the pool; for a new block it may be smaller. Returns NULL
- * if the pool has none.
+ * Takes an idle block of `size` bytes from the pool, or a smaller one if it is for a new block
+ * rather than a growing one. Returns NULL if the pool has none.
  */
 static rb_memory_block *
 remove_block_from_pool(size_t size, bool huge, bool grows)
@@ -299,7 +299,7 @@ remove_block_from_pool(size_t size, bool huge, bool grows)
 	return block;
 }
 
-/* Extends a block by the idle bytes behind it. Returns false if they do not suffice. */
+/* Extends a block by the idle bytes that follow it. Returns false if they do not suffice. */
 static bool
 extend_block_from_pool(rb_memory_block *block, size_t size)
 {
@@ -501,7 +501,7 @@ charge_budget(rb_memory *memory, uint64_t bytes, uint64_t *used, rb_error *error
 	return fits ? RB_OK : set_memory_error(error, RB_OVER_BUDGET, need, memory->limit);
 }
 
-/* Subtracts freed bytes from those used of the budget, and leaves the peak unchanged. */
+/* Subtracts freed bytes from the bytes in use. The peak remains. */
 static void
 refund_budget(rb_memory *memory, uint64_t bytes)
 {
@@ -529,7 +529,7 @@ rb_memory_refund(rb_memory *memory, uint64_t bytes)
 
 /* ---- blocks ---- */
 
-/* Maps a block of that size, or remaps the old one and grows it. */
+/* Maps a block of `size` bytes, or grows the old one by remapping it. */
 static void *
 map_or_remap_block(rb_memory_block *old, size_t size)
 {
@@ -624,7 +624,7 @@ resize_memory_block(const rb_memory *memory, rb_memory_block *old, size_t size, 
 	return block;
 }
 
-/* Returns the size of a block for that many bytes, header included. */
+/* Returns the size, header included, of a block that holds `bytes` bytes. */
 static size_t
 size_of_memory_block(size_t bytes)
 {

@@ -89,7 +89,10 @@ execute_loop_pieces(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* Spawns a task for each thread that takes pieces of a loop, takes pieces too, and waits. */
+/*
+ * Executes the pieces of a loop: spawns a task for each further thread, executes pieces itself, and
+ * waits.
+ */
 static void
 distribute_loop_pieces(rb_thread *me, rb_pieces *p)
 {
@@ -258,7 +261,7 @@ wake_sleeping_thread(rb_team *team)
 		wake_thread(found);
 }
 
-/* Puts the thread to sleep until another one calls it; the team's lock is held. */
+/* Puts the thread to sleep until another one wakes it. The caller holds the team's lock. */
 static void
 sleep_until_called(rb_thread *me, rb_group *awaits)
 {

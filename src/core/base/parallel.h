@@ -104,7 +104,7 @@ rb_threads_for(const rb_context *ctx, uint64_t n, uint64_t grain)
 	return ctx->threads > 1 && pieces < (uint64_t) ctx->threads ? (int) pieces : ctx->threads;
 }
 
-/* Runs a loop like rb_loop, on a team of its own with that many threads. */
+/* Runs a loop like rb_loop, on a team of its own of at most `threads` threads. */
 static inline rb_status
 rb_team_loop(rb_context *ctx, int threads, uint64_t n, uint64_t grain, rb_work work, void *arg)
 {
@@ -135,7 +135,7 @@ extern rb_status rb_each(rb_context *ctx, rb_thread *team, uint64_t n, uint64_t 
 extern rb_status rb_each_fill(rb_context *ctx, rb_thread *team, uint64_t n, uint64_t grain,
 							  rb_work work, void *arg);
 
-/* rb_each_threads returns the number of threads, and rb_each_thread the number of this thread. */
+/* Returns the number of threads of a team, or 1 without a team. */
 static inline uint32_t
 rb_each_threads(const rb_thread *team)
 {

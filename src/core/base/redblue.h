@@ -68,11 +68,9 @@ typedef enum rb_status
 	RB_DEVICE_FULL,      /* not enough device memory; text gives the amount */
 	RB_DEVICE_FAILED,    /* a device call failed; text names it */
 	RB_GONE,             /* the process that ran the join has ended */
-	/*
-	 * need is the id of a row that is not a valid solid; text says why, limit is an rb_solid_side
-	 */
+	/* a row is not a valid solid; need is its id, text says why, limit is an rb_solid_side */
 	RB_BAD_SOLID,
-	RB_BAD_POLYGON, /* need is the id of a row that is not a valid polygon, as for RB_BAD_SOLID */
+	RB_BAD_POLYGON, /* a row is not a valid polygon; need, text, limit as for RB_BAD_SOLID */
 	RB_BAD_PLC,     /* no mesh can be built; a flaw describes why (plc.h) */
 	RB_BAD_FILE,    /* a temporary file could not be read; text says why */
 	RB_BAD_REPLY    /* the process that ran the join returned an inconsistent result */
@@ -115,7 +113,7 @@ typedef enum rb_solid_side
 	RB_SOLID_OF_RED,
 	RB_SOLID_OF_BLUE,
 	RB_SOLID_SIDE = 3, /* mask of the values above */
-	/* bit: only all rows together form closed surfaces; each row may be a face */
+	/* bit that is set if the rows form closed surfaces only together; each row may be a face */
 	RB_SOLID_TOGETHER = 4
 } rb_solid_side;
 
@@ -132,7 +130,7 @@ extern const char *rb_status_text(rb_status status);
 typedef struct rb_error
 {
 	rb_status status;
-	uint64_t need; /* bytes, or number of objects */
+	uint64_t need; /* bytes, number of objects, or id of a row, depending on the status */
 	uint64_t limit;
 	char text[200]; /* further details, or empty */
 } rb_error;
@@ -146,9 +144,11 @@ extern rb_memory *rb_memory_create(uint64_t limit_bytes); /* Returns NULL if mal
 extern void rb_memory_destroy(rb_memory *memory);
 /* Changes the limit, in bytes. A limit below the bytes in use makes the next allocations fail. */
 extern void rb_memory_set_limit(rb_memory *memory, uint64_t limit_bytes);
-/* Return the bytes in use now, their maximum so far, and the limit. */
+/* Returns the bytes in use. */
 extern uint64_t rb_memory_used(const rb_memory *memory);
+/* Returns the maximum of the bytes in use so far. */
 extern uint64_t rb_memory_peak(const rb_memory *memory);
+/* Returns the limit in bytes. */
 extern uint64_t rb_memory_limit(const rb_memory *memory);
 
 /* Charges memory that the caller allocated by other means, until it is refunded. */
@@ -197,7 +197,10 @@ extern void rb_memory_offer_idle(void);
 /* Returns idle blocks to the operating system, keeping keep_bytes of them. */
 extern void rb_memory_trim(uint64_t keep_bytes);
 
-/* Returns all idle blocks if the pool's lock is free, else returns false. For a signal handler. */
+/*
+ * Gives all idle blocks back to the operating system and returns true, or returns false if another
+ * thread holds the pool's lock. For a signal handler.
+ */
 extern bool rb_memory_drop_idle(void);
 
 /* ---- sets: one side of a join (set.c) ---- */
@@ -237,12 +240,13 @@ typedef struct rb_set
 	struct rb_set_owner *owner; /* reference count; NULL if the creator keeps the set alive */
 } rb_set;
 
-/*
- * Adds a reference. rb_set_release drops a reference and frees the set with the last one. Both may
- * be called from any thread.
- */
+/* Adds a reference to a set, which may be NULL, and returns it. Callable from any thread. */
 extern const rb_set *rb_set_hold(const rb_set *set);
-extern void rb_set_release(const rb_set **set); /* Sets *set to NULL, which it may already be. */
+/*
+ * Drops a reference, frees the set with the last one, and sets *set to NULL, which it may already
+ * be. Callable from any thread.
+ */
+extern void rb_set_release(const rb_set **set);
 
 /* Returns the bytes of a set's arrays. */
 extern uint64_t rb_set_bytes(const rb_set *set);
@@ -253,25 +257,25 @@ extern uint64_t rb_set_bytes(const rb_set *set);
  */
 typedef struct rb_cut
 {
-	uint32_t row; /* first row and part of the range, in the delta set */
-	uint32_t part;
-	uint32_t from_row; /* first row and part of the range, in its source set */
-	uint32_t from_part;
-	bool fresh;
+	uint32_t row;       /* first row of the range, in the delta set */
+	uint32_t part;      /* first part of the range, in the delta set */
+	uint32_t from_row;  /* first row of the range, in its source set */
+	uint32_t from_part; /* first part of the range, in its source set */
+	bool fresh;         /* true if the source set is that of the new rows */
 } rb_cut;
 
 typedef struct rb_view
 {
-	const rb_set *kept;
-	const rb_set *fresh;
+	const rb_set *kept;  /* the cached set */
+	const rb_set *fresh; /* set of the new rows */
 	const rb_cut *cuts;
 	uint32_t ncuts;
 	bool counted; /* true if the coordinates are charged as memory before they are materialized */
 } rb_view;
 
 /*
- * Builds a delta set with one reference, which holds references to both sets. Copies the cuts. The
- * delta set is remote if the cached set is.
+ * Builds a delta set with one reference. It holds references to both source sets. Copies the cuts.
+ * The delta set is remote if the cached set is.
  */
 extern rb_status rb_view_make(rb_memory *memory, const rb_view *view, uint64_t skipped,
 							  const rb_set **set, rb_error *error);
@@ -362,28 +366,29 @@ typedef struct rb_builder
 	bool any_leaf;    /* RB_TRIANGLE3: accept points and lines as degenerate triangles */
 	bool flat;        /* RB_TRIANGLE3: ignore Z and place all points at z = 0 */
 	/*
-	 * Whether to count the faces of each row. A polygon becomes several triangles; more_parts
-	 * counts the parts of the row under construction that are the second or a later triangle of a
-	 * polygon. rb_builder_append ignores this.
+	 * True if the faces of each row are to be counted. A polygon becomes several triangles;
+	 * more_parts counts the parts of the row under construction that are the second or a later
+	 * triangle of a polygon. Not supported by rb_builder_append.
 	 */
 	bool count_faces;
 	uint32_t more_parts;
 	uint32_t *faces; /* length: nrows */
 	size_t faces_cap;
 	/*
-	 * True if the set is to record the polygon of each part. rb_builder_append ignores this, since
-	 * each of its parts is a polygon. Code that removes parts directly must lower faced to nparts.
+	 * True if the set is to record the polygon of each part. rb_builder_append ignores the field,
+	 * since each of its parts is a polygon. Code that removes parts directly must lower faced to
+	 * nparts.
 	 */
 	bool want_face_of;
 	uint32_t *face_of; /* polygon of each of the first `faced` parts */
 	uint32_t faced;
 	size_t face_of_cap;
-	size_t coords_cap; /* capacities, in parts, in rows, and in parts */
-	size_t ids_cap;
-	size_t row_of_cap;
+	size_t coords_cap; /* capacity of coords, in parts */
+	size_t ids_cap;    /* capacity of ids, in rows */
+	size_t row_of_cap; /* capacity of row_of, in parts */
 	/*
-	 * Polled while a geometry is read, which may take seconds. If it returns true, reading ends
-	 * with RB_GEOMETRY_STOPPED. May be NULL.
+	 * Function that is polled while a geometry is read, which may take seconds. If it returns true,
+	 * reading ends with RB_GEOMETRY_STOPPED. May be NULL.
 	 */
 	bool (*should_stop)(void);
 	/* Maximum distance of a face's vertex from the plane of the face; < 0 if unlimited */
@@ -440,9 +445,9 @@ extern void rb_builder_drop_ended(rb_builder *b);
 extern void rb_builder_clear(rb_builder *b);
 
 /*
- * Appends many rows at once. The parts continue the row under construction; the first i + 1 rows
- * end with part ends[i]. If ends is NULL, each part is a row and nrows equals nparts. Parts after
- * the last end belong to the row under construction.
+ * Appends many rows at once. The parts continue the row under construction; ends[i] is the number
+ * of new parts in the first i + 1 new rows. If ends is NULL, each part is a row and nrows equals
+ * nparts. Parts after the last end belong to the row under construction.
  */
 extern rb_status rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts,
 								   const int64_t *ids, const uint32_t *ends, uint32_t nrows,
@@ -494,7 +499,10 @@ extern void rb_cache_destroy(rb_cache *cache);
  */
 extern void rb_cache_set_last_number(uint64_t number);
 
-/* Sets the limit. A lower limit takes effect at once, except for sets that are still referenced. */
+/*
+ * Sets the limit in bytes. A lower limit takes effect at once, except for sets that are still
+ * referenced.
+ */
 extern void rb_cache_set_limit(rb_cache *cache, uint64_t limit_bytes);
 /* Returns the bytes of all cached sets. */
 extern uint64_t rb_cache_used(const rb_cache *cache);
@@ -633,17 +641,16 @@ typedef struct rb_geometry_header
 
 /*
  * Reads the type, SRID, flags and box of a serialized geometry, without its points. bytes points
- * behind the varlena header of the datum.
+ * past the varlena header of the datum.
  */
 extern rb_geometry_fault rb_geometry_read_header(const uint8_t *bytes, size_t len,
 												 rb_geometry_header *header);
 
 /*
  * Appends the parts of one geometry to the builder without ending the row: the triangles of its
- * faces (face.h), its segments (in 2D also those of polygon rings), or the box of all its
- * points. bytes points behind the varlena header of the datum. Checks every count against len
- * before using it. On a fault nothing is appended. An EMPTY geometry appends nothing and is not a
- * fault.
+ * faces (face.h), its segments (in 2D also those of polygon rings), or the box of all its points.
+ * bytes points past the varlena header of the datum. Checks every count against len before using
+ * it. On a fault nothing is appended. An EMPTY geometry appends nothing and is not a fault.
  */
 extern rb_geometry_fault rb_geometry_read_serialized(rb_builder *b, const uint8_t *bytes,
 													 size_t len, rb_geometry_info *info,
@@ -769,15 +776,16 @@ typedef struct rb_context
 	/* Fields shared between threads; to be accessed through the functions below */
 	int stop;       /* RB_STOP_* */
 	int stage;      /* active rb_stage, for progress displays */
-	uint64_t done;  /* completed work units of that stage */
-	uint64_t total; /* total work units of that stage, 0 if unknown */
+	uint64_t done;  /* completed work units of the active stage */
+	uint64_t total; /* all work units of the active stage, 0 if unknown */
 } rb_context;
 
 #define RB_STOP_REQUESTED 1 /* set by rb_context_stop */
 #define RB_STOP_FAILED 2    /* set by rb_fail: the remaining work is pointless */
 
 /*
- * Initializes a context with the default settings, no callbacks, and this memory for its results.
+ * Initializes a context with the default settings, one thread and no stop flag. Its work allocates
+ * from `memory`.
  */
 extern void rb_context_init(rb_context *ctx, rb_memory *memory);
 
@@ -851,8 +859,8 @@ typedef enum rb_result_side
 typedef enum rb_contact_faces
 {
 	RB_FACES_BOTH,
-	RB_FACES_AGAINST, /* The solids are on different sides */
-	RB_FACES_FLUSH    /* The solids are on the same side */
+	RB_FACES_AGAINST, /* the solids are on different sides of the shared area */
+	RB_FACES_FLUSH    /* the solids are on the same side of the shared area */
 } rb_contact_faces;
 /*
  * The axes of a block model. A point p has the local coordinates R (p - origin), where R has the rows
@@ -880,12 +888,12 @@ typedef struct rb_job
 	uint32_t nearest;     /* RB_NEAREST: maximum number of neighbors of a red row; > 0 */
 	rb_model_frame frame; /* RB_CUBOID: the axes of red */
 	/*
-	 * True to join the parts of each row with each other instead of rows with rows. A self join
-	 * with RB_PAIRS or RB_COUNT. The pairs are pairs of parts, counted from 1 in their row; see
-	 * rb_block.
+	 * True to join the parts of each row with each other instead of rows with rows. Allowed only in
+	 * a self join with RB_PAIRS or RB_COUNT. The pairs are pairs of parts, counted from 1 in their
+	 * row; see rb_block.
 	 */
 	bool within_rows;
-	rb_contact_faces contact; /* RB_OVERLAP */
+	rb_contact_faces contact; /* RB_OVERLAP: faces that count as shared */
 	bool depth;               /* RB_OVERLAP: true if the depth is wanted */
 	double min_volume; /* RB_OVERLAP: pairs with a smaller volume are left out; >= 0 and finite */
 	/* true to skip rows that are not valid solids instead of failing with RB_BAD_SOLID */
@@ -904,8 +912,8 @@ typedef struct rb_job
 	uint32_t numbers;
 	/*
 	 * Tile that the pairs of rows must belong to (reference_point.h): half-open, with as many
-	 * dimensions as the kinds; ends may be infinite. A backend may skip only pairs outside; the
-	 * stream applies the exact test (row_pairs.c).
+	 * dimensions as the kinds; ends may be infinite. A backend may skip pairs outside the tile but
+	 * need not, because the stream applies the exact test (row_pairs.c).
 	 */
 	rb_box tile;
 	/*
@@ -1010,8 +1018,8 @@ typedef struct rb_backend
 	 */
 	rb_status (*open)(rb_context *ctx);
 	/*
-	 * Least number of parts, of both sides together, for each of several devices in a join; 0 if
-	 * several devices are never faster than one
+	 * Minimum number of parts per device, of both sides together, in a join that several devices
+	 * share; 0 if several devices are never faster than one
 	 */
 	uint64_t share_parts;
 } rb_backend;
@@ -1088,9 +1096,9 @@ extern rb_status rb_stream_open(rb_context *ctx, const rb_backend *backend, cons
 extern rb_status rb_stream_next(rb_stream *stream, int wait_ms, rb_block *block);
 
 /*
- * Returns the result per row, from RB_END until the stream is closed: counts (RB_COUNTS, and
- * RB_GROUPS without enough memory), or bits of 32 rows a word (RB_HITS). NULL for other forms of
- * result.
+ * Returns the result per row, which is valid from RB_END until the stream is closed: counts
+ * (RB_COUNTS, and RB_GROUPS without enough memory), or bits of 32 rows a word (RB_HITS). NULL for
+ * other forms of result.
  */
 extern const uint32_t *rb_stream_words(const rb_stream *stream);
 
@@ -1121,9 +1129,9 @@ typedef struct rb_row_cache
 
 /*
  * Tests whether the only row of red and the only row of blue are a pair of the job, and returns the
- * payload. Chooses the cheapest method and stores what it learned about each row, which must be
- * forgotten before another row is used. Few parts are tested on this thread, many on as many
- * threads as the context allows. Supports RB_MEET, RB_CONTACT, RB_WITHIN and RB_NEAREST.
+ * payload. Chooses the cheapest method and stores what it learned about each row; rb_row_cache_free
+ * must free this before the cache serves another row. Few parts are tested on this thread, many on
+ * as many threads as the context allows. Supports RB_MEET, RB_CONTACT, RB_WITHIN and RB_NEAREST.
  */
 extern rb_status rb_row_pair_test(rb_context *ctx, const rb_job *job, rb_row_cache *red,
 								  rb_row_cache *blue, bool *any, uint64_t *payload);
@@ -1132,8 +1140,9 @@ extern void rb_row_cache_free(rb_memory *memory, rb_row_cache *known);
 
 /* ---- exact signs for single use (predicates.c); all return -1, 0 or 1 for finite input ---- */
 
-/* Return the sign of the area of a, b, c (1 if they turn left) and of the volume of a, b, c, d. */
+/* Returns the sign of the area of the triangle a, b, c: 1 if it turns left. */
 extern int rb_orient2d(const double a[2], const double b[2], const double c[2]);
+/* Returns the sign of the volume of the tetrahedron a, b, c, d. */
 extern int rb_orient3d(const double a[3], const double b[3], const double c[3], const double d[3]);
 /*
  * Return 1 if the last point is inside the circle or sphere through the other points in positive

@@ -3,9 +3,9 @@
  *	  Sorts arrays, and searches sorted ones.
  *
  * rb_sort sorts in place by comparisons: few elements by insertion sort, many by heapsort. Neither
- * is stable. rb_radix_sort sorts stably by an integer key, with an array of the same size as room.
- * qsort() may allocate as much memory again, which no budget counts, and cannot be stopped. These
- * functions are inline so that a function known at the call site costs no call.
+ * is stable. rb_radix_sort sorts stably by an integer key, and needs a second array of the same
+ * size. qsort() may allocate as much memory again, which no budget counts, and cannot be stopped.
+ * These functions are inline so that a function known at the call site costs no call.
  */
 #ifndef RB_BASE_SORT_H
 #define RB_BASE_SORT_H
@@ -38,7 +38,7 @@ rb_sort_sift(char *x, size_t i, size_t n, size_t size, rb_compare order, const v
 }
 
 /*
- * Sorts n elements of that size, RB_SORT_MAX_BYTES bytes at most. On RB_STOPPED the array is a
+ * Sorts n elements of `size` bytes each, at most RB_SORT_MAX_BYTES. On RB_STOPPED the array is a
  * permutation of its input. ctx may be NULL if nothing can stop the caller.
  */
 static inline __attribute__((always_inline)) rb_status
@@ -79,7 +79,7 @@ rb_sort(const rb_context *ctx, void *array, size_t n, size_t size, rb_compare or
 	return RB_OK;
 }
 
-/* Comparisons of numbers, ascending */
+/* Compares two uint64_t, as rb_sort needs it. */
 static inline int
 rb_by_word(const void *a, const void *b, const void *arg)
 {
@@ -109,16 +109,14 @@ rb_by_id(const void *a, const void *b, const void *arg)
 	return (x > y) - (x < y);
 }
 
-/*
- * Sort in ascending order: uint64_t, uint32_t and int64_t. Return RB_STOPPED if the context
- * requests a stop.
- */
+/* Sorts uint64_t in ascending order. Returns RB_STOPPED if the context requests a stop. */
 static inline rb_status
 rb_sort_words(const rb_context *ctx, uint64_t *x, size_t n)
 {
 	return rb_sort(ctx, x, n, sizeof *x, rb_by_word, NULL);
 }
 
+/* Sorts uint32_t in ascending order. Returns RB_STOPPED if the context requests a stop. */
 static inline rb_status
 rb_sort_numbers(const rb_context *ctx, uint32_t *x, size_t n)
 {
@@ -155,10 +153,10 @@ rb_sort_doubles(const rb_context *ctx, double *x, size_t n)
 typedef uint64_t (*rb_radix_key)(const void *element, const void *arg);
 
 /*
- * Sorts n elements of that size by the low `bytes` bytes of a key, at most 8: byte by byte from the
- * lowest one, by counting sort, without the bytes that are equal in all keys. Elements with equal
- * keys keep their order. *spare has room for n elements. The two arrays are exchanged if the sorted
- * elements end up in *spare.
+ * Sorts n elements of `size` bytes each by the low `bytes` bytes of a key, at most 8: by a counting
+ * sort for each byte, from the lowest one. Bytes that are equal in all keys are skipped. Elements
+ * with equal keys keep their order. *spare has room for n elements. The two arrays are exchanged if
+ * the sorted elements end up in *spare.
  */
 static inline __attribute__((always_inline)) rb_status
 rb_radix_sort(const rb_context *ctx, void **array, void **spare, size_t n, size_t size, int bytes,
@@ -208,12 +206,12 @@ rb_radix_sort(const rb_context *ctx, void **array, void **spare, size_t n, size_
 
 /* ---- binary search ---- */
 
-/* Returns true if element i comes before the position that is searched for; arg is the caller's. */
+/*
+ * A function that returns true if element i comes before the sought position; arg is the caller's
+ */
 typedef bool (*rb_is_before)(size_t i, const void *arg);
 
-/*
- * Returns the first i in [from, to) that is not before that position, or `to` if all of them are.
- */
+/* Returns the first i in [from, to) for which `before` returns false, or `to` if there is none. */
 static inline __attribute__((always_inline)) size_t
 rb_lower_bound(size_t from, size_t to, rb_is_before before, const void *arg)
 {

@@ -39,7 +39,7 @@ rb_find_root(uint32_t *parent, uint32_t i)
 	return i;
 }
 
-/* Unites the sets of two numbers; returns false if they were the same. */
+/* Unites the sets of two numbers; returns false if both already were in the same set. */
 static inline bool
 rb_unite(uint32_t *parent, uint32_t a, uint32_t b)
 {

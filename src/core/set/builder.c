@@ -8,7 +8,7 @@
  *        face_of  |  0   |  1   |  1   |  3   |...      if wanted, once a face has two parts
  *
  * Most tables have one part per row, so row_of is not allocated until the first row with several
- * parts ends. It is then initialized for the rows before, where part i is row i.
+ * parts ends. It is then initialized for the earlier rows, where part i is row i.
  *
  * While rows are added, a face is numbered by its first part, and this number remains valid when
  * rows are grouped. Numbers are written up to `faced`; every later part is a face of its own.
@@ -65,8 +65,8 @@ object_of_grouped_part(const grouping *g, uint32_t part)
 }
 
 /*
- * Computes the position of the first part of each object from the numbers of their parts, and
- * returns true if the parts are already in order.
+ * Counts the parts of each object, computes the position of its first part, and returns true if the
+ * parts are already in order.
  */
 static bool
 find_first_parts_of_objects(grouping *g)
@@ -87,7 +87,7 @@ find_first_parts_of_objects(grouping *g)
 	return in_order;
 }
 
-/* Moves each part to its place within its object. */
+/* Moves each part to its position within its object. */
 static rb_status
 move_parts_to_objects(grouping *g)
 {
@@ -173,7 +173,7 @@ group_parts_of_objects(grouping *g, rb_error *error)
 
 /* ---- rows of rejected objects ---- */
 
-/* Returns true if the builder's refused row has no id, so that it rejects no object. */
+/* Returns true if a refused row has no id and therefore rejects no object. */
 static bool
 is_refused_without_id(const rb_refusal *r)
 {
@@ -196,10 +196,7 @@ sort_rejected_ids(const rb_builder *b, int64_t *ids)
 	return different;
 }
 
-/*
- * Keeps in the builder, of the refused rows with the same id, only the first. `seen` has one byte
- * per id.
- */
+/* Keeps only the first of the refused rows with the same id. `seen` has one byte per id. */
 static void
 keep_first_refusal_of_each_id(rb_builder *b, const int64_t *ids, uint32_t n, uint8_t *seen)
 {
@@ -427,7 +424,10 @@ rb_builder_reserve(rb_builder *b, size_t more, rb_error *error)
 							  (size_t) b->width * sizeof(double), error);
 }
 
-/* Makes each part from `faced` to `end` a face of its own. */
+/*
+ * Makes room for `need` face numbers, and makes each part from `faced` to `end` - 1 a face of its
+ * own.
+ */
 static rb_status
 append_faces_of_single_parts(rb_builder *b, uint32_t end, uint32_t need, rb_error *error)
 {
@@ -611,8 +611,8 @@ are_built_ids_consecutive(const rb_builder *b)
 }
 
 /*
- * Renumbers the faces of a builder's parts in place, from the number of the face's first part to
- * numbers from 0 in each row.
+ * Renumbers the faces of a builder's parts in place. A face has the number of its first part
+ * before, and a number from 0 within its row afterwards.
  */
 static void
 number_faces_of_built_rows(rb_builder *b)

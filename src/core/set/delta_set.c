@@ -7,10 +7,10 @@
  *        delta   |aaaaaaa| BB|ccccccccccc|dddd|
  *
  * If one row of a table of millions has changed, materializing the coordinates costs as much as
- * copying them all, and a device that has a copy of the cached ones does it itself many times
- * faster. A delta set therefore has neither coordinates nor ids until they are needed: the CPU
- * backend materializes the coordinates before it joins, and the output of pairs needs the ids. In
- * every other respect a delta set is an ordinary set.
+ * copying them all, and a device that has a copy of the cached coordinates materializes them many
+ * times faster. A delta set therefore has neither coordinates nor ids until they are needed: the
+ * CPU backend materializes the coordinates before it joins, and the output of pairs needs the ids.
+ * In every other respect a delta set is an ordinary set.
  *
  * A delta set belongs to one call, which may join it on several devices at once. A lock ensures
  * that one thread materializes its coordinates while others wait.
@@ -23,7 +23,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Maximum number of steps of a search, which takes a few milliseconds */
+/* Maximum number of steps of counting ids, which take a few milliseconds */
 #define RB_MAX_COUNT_STEPS ((uint64_t) 1 << 22)
 #define RB_GRAIN RB_SIZE((uint64_t) 1 << 15, 8) /* parts or rows that a thread copies at a time */
 
@@ -35,8 +35,8 @@ typedef struct cut_search
 } cut_search;
 
 /*
- * Returns true if a cut of the delta set begins at the sought row or part or before it, for a
- * binary search.
+ * Returns true if a cut of the delta set begins at or before the sought row or part, for a binary
+ * search.
  */
 static bool
 does_cut_begin_at_or_before(size_t cut, const void *arg)
@@ -111,7 +111,7 @@ rb_view_part(const rb_set *set, uint32_t *part)
 	return source_set_of_cut(set->view, cut);
 }
 
-/* Returns the first id, or 0 if it is not known. */
+/* Returns the first id of a delta set, or 0 if it is not known. */
 static int64_t
 first_id_of_cut(const rb_view *view)
 {

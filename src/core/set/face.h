@@ -50,16 +50,16 @@ typedef struct rb_half_edge
 	uint32_t from;
 	uint32_t next;
 	uint32_t prev;
-	uint32_t mark; /* set on a cavity's border by constraints; later the region's location */
+	uint32_t mark; /* nonzero on the border of a cavity; later the region's location */
 } rb_half_edge;
 
 #define RB_NONE UINT32_MAX
 
-/* Records that edges of a ring lie on an edge of the triangulation. */
+/* Use of an edge of the triangulation by a ring, some of whose edges lie on it */
 typedef struct rb_use
 {
 	uint32_t ring;
-	bool odd;      /* true if an odd number of them do */
+	bool odd;      /* true if an odd number of the ring's edges lie on it */
 	uint32_t next; /* next use of the same edge, by another ring */
 } rb_use;
 

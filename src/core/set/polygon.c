@@ -398,7 +398,7 @@ estimate_face_areas(rb_polygon_face *f, rb_areas *areas)
 		areas->bound[k] = (f->ncorners + 8.0) * 0x1p-53 * size[k] + 0x1p-1000;
 }
 
-/* Returns the exact area of the outer ring without one axis; computes it once. */
+/* Returns the exact area of the outer ring, doubled, seen along an axis; computes it only once. */
 static const rb_accumulator *
 exact_area_of_ring(rb_polygon_face *f, rb_areas *areas, int dropped)
 {
@@ -421,7 +421,9 @@ exact_area_of_ring(rb_polygon_face *f, rb_areas *areas, int dropped)
 	return sum;
 }
 
-/* Returns true if the area without axis i exceeds that without axis j, exactly if needed. */
+/*
+ * Returns true if the area seen along axis i exceeds the area seen along axis j; decides exactly.
+ */
 static bool
 is_face_area_larger(rb_polygon_face *f, rb_areas *areas, int i, int j)
 {
@@ -516,9 +518,9 @@ by_face_corner_along_line(const void *a, const void *b, const void *arg)
 
 /*
  * Writes a face whose corners all lie on one line as degenerate triangles: a, b, b for adjacent
- * corners a and b that a ring covers, and a, a, a for a single-point ring that no other ring
- * covers. A segment that rings cover several times is written once, since a surface of zero width
- * does not cross itself.
+ * corners a and b if a ring covers the segment between them, and a, a, a for a single-point ring
+ * that no other ring covers. A segment that rings cover several times is written once, since a
+ * surface of zero width does not cross itself.
  */
 static rb_geometry_fault
 append_face_on_line(rb_polygon_face *f)

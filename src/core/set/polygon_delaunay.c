@@ -195,7 +195,7 @@ is_vertex_in_circle(const rb_polygon_face *f, uint32_t a, uint32_t b, uint32_t c
 	return rb_face_incircle(v[a].at, v[b].at, v[c].at, v[d].at) > 0;
 }
 
-/* Returns true if h ends to the right of base, which is above it. */
+/* Returns true if h ends to the right of base, that is, above it. */
 static inline bool
 is_half_edge_above(const rb_polygon_face *f, uint32_t h, uint32_t base)
 {
@@ -876,7 +876,7 @@ check_hole_at_edge(rb_polygon_face *f, uint32_t h)
 	return RB_GEOMETRY_OK;
 }
 
-/* Returns the fault of a hole's corner that is outside the face or in another hole. */
+/* Returns the fault of a single-point hole that is outside the face or in another hole. */
 static rb_geometry_fault
 check_single_point_hole(rb_polygon_face *f, uint32_t corner)
 {
@@ -953,7 +953,8 @@ is_triangle_of_face(const rb_polygon_face *f, uint32_t h)
 }
 
 /*
- * Returns true if h represents its edge: a ring edge with the inside of the face on neither side.
+ * Returns true if h represents a spike: it is the first half of a ring edge with the inside of the
+ * face on neither side.
  */
 static inline bool
 is_spike_edge(const rb_polygon_face *f, uint32_t h)

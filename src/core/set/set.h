@@ -9,7 +9,7 @@
 #include "core/primitive/box.h"
 
 /*
- * Creates a set with one holder that takes over arrays allocated in `memory`. On failure they
+ * Creates a set with one holder that takes over arrays allocated in `memory`. On failure the arrays
  * remain the caller's.
  */
 extern rb_status rb_set_own(rb_memory *memory, const rb_set *arrays, const rb_set **set,
@@ -21,20 +21,17 @@ extern rb_status rb_set_own(rb_memory *memory, const rb_set *arrays, const rb_se
  */
 extern rb_status rb_set_move(const rb_set *set, rb_memory *to, rb_error *error);
 
-/*
- * rb_set_memory returns the memory of a set with an owner. rb_set_writable returns the set for the
- * few functions that may modify it.
- */
+/* Returns the memory of a set with an owner. */
 extern rb_memory *rb_set_memory(const rb_set *set);
+/* Returns a set with an owner to one of the few functions that may modify it. */
 extern rb_set *rb_set_writable(const rb_set *set);
 
-/*
- * Facts established about all rows of a set, visible to its later holders. rb_set_learn records one
- * and rb_set_knows looks it up. A set without an owner records nothing. Callable from any thread.
- */
+/* Facts established about all rows of a set, visible to its later holders (rb_set_learn) */
 #define RB_KNOWN_SOLIDS 1u   /* each row is closed and does not intersect itself */
 #define RB_KNOWN_POLYGONS 2u /* each row is a valid polygon */
+/* Records a fact about a set. Does nothing for a set without an owner. Callable from any thread. */
 extern void rb_set_learn(const rb_set *set, uint32_t fact);
+/* Returns true if the fact is recorded about the set. Callable from any thread. */
 extern bool rb_set_knows(const rb_set *set, uint32_t fact);
 
 /*
@@ -92,8 +89,8 @@ extern uint64_t rb_coords_bytes(const rb_set *set);
 extern void rb_view_uncount(rb_memory *memory, const rb_set *set);
 
 /*
- * Returns the source set that has the coordinates of a part of a delta set, and stores the part's
- * number there in *part.
+ * Returns the source set that has the coordinates of a part of a delta set. Replaces *part, the
+ * number of the part in the delta set, by its number in the source set.
  */
 extern const rb_set *rb_view_part(const rb_set *set, uint32_t *part);
 

@@ -87,8 +87,8 @@ typedef struct point_list
 } point_list;
 
 /*
- * A function that adds a line, or one of the nrings rings of a leaf of that type, to the builder.
- * For a line, nrings is 1. The ring is never empty.
+ * A function that adds a line, or one of the nrings rings of a leaf of the given type, to the
+ * builder. For a line, nrings is 1. The ring is never empty.
  */
 typedef rb_geometry_fault (*leaf_reader)(reader *r, uint32_t type, uint32_t nrings,
 										 point_list ring);
@@ -357,8 +357,9 @@ append_segments2(reader *r, uint32_t type, uint32_t nrings, point_list points)
 }
 
 /*
- * Adds the edges of a ring of a polygon, without Z, behind marks (plane.h). Points that repeat the
- * one before them are skipped. A polygon without a shell is empty, as for PostGIS, whatever its holes.
+ * Adds the edges of a ring of a polygon, without Z, after marks (plane.h). Points that repeat the
+ * one before them are skipped. A polygon without a shell is empty, as for PostGIS, whatever its
+ * holes.
  */
 static rb_geometry_fault
 append_ring_edges(reader *r, uint32_t type, uint32_t nrings, point_list ring)
@@ -456,10 +457,7 @@ append_line_to_box(reader *r, uint32_t type, point_list points, int n)
 	return RB_GEOMETRY_OK;
 }
 
-/*
- * Appends the box of a line with Z to a builder of three-dimensional boxes, or refuses one without
- * Z.
- */
+/* Extends the three-dimensional box of the geometry by a line, which must have Z. */
 static rb_geometry_fault
 append_line_to_box3(reader *r, uint32_t type, uint32_t nrings, point_list points)
 {
@@ -467,9 +465,7 @@ append_line_to_box3(reader *r, uint32_t type, uint32_t nrings, point_list points
 	return r->has_z ? append_line_to_box(r, type, points, 3) : RB_GEOMETRY_NO_Z;
 }
 
-/*
- * Appends the box of a line without Z to a builder of two-dimensional boxes, or refuses one with Z.
- */
+/* Extends the two-dimensional box of the geometry by a line, which must not have Z. */
 static rb_geometry_fault
 append_line_to_box2(reader *r, uint32_t type, uint32_t nrings, point_list points)
 {
@@ -677,7 +673,7 @@ begin_geometry_reader(reader *r, rb_builder *b, const uint8_t *bytes, size_t len
 	memset(info, 0, sizeof *info);
 }
 
-/* Reads the header and stores its size in *skip. */
+/* Reads the header of the serialized form and stores its size in *skip. */
 static rb_geometry_fault
 read_serialized_header(const uint8_t *bytes, size_t len, rb_geometry_header *header, int *dims,
 					   size_t *skip)
