@@ -150,8 +150,8 @@ grow_collected_pairs(rb_aggregate *a, uint64_t n)
 }
 
 /*
- * Reserves a range under the lock and writes it without the lock, because most of the time for a
- * large result is spent on first-touch page faults.
+ * Appends pairs to the collected ones. Reserves a range under the lock and writes it without the
+ * lock, because most of the time for a large result is spent on first-touch page faults.
  */
 static rb_status
 collect_pairs_for_groups(rb_aggregate *a, const rb_pair *rows, size_t n)
@@ -309,8 +309,8 @@ clear_group_starts_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 /*
- * Returns how many of the first n pairs the aggregate adds to the same group; `row` points to the
- * grouped side of the first pair.
+ * Returns the length of the run of pairs, among the n next ones, that belong to the group of the
+ * first; `row` points to the grouped side of the first pair.
  */
 static inline uint64_t
 length_of_group_run(const rb_job *job, const uint32_t *row, uint64_t n)
@@ -409,8 +409,8 @@ group_collected_pairs(rb_grouping *g, uint64_t n, uint32_t groups)
 	if (status == RB_OK)
 		status = rb_loop(me, n, GRAIN, count_group_members_piece, g);
 	/*
-	 * The size of group i is at i + 2. The prefix sum turns it into the start of group i at i + 1,
-	 * and scattering into its end.
+	 * The size of group i is at i + 2. After the prefix sum, the start of group i is at i + 1.
+	 * Scattering advances it to the end of the group, which is the start of group i + 1.
 	 */
 	for (uint64_t i = 2; i < (uint64_t) groups + 2 && status == RB_OK; i++)
 	{

@@ -59,7 +59,7 @@ typedef struct rb_device_join
 	const rb_sink *sink;
 	bool numbers;         /* True if only the number of pairs is requested */
 	bool words;           /* True if devices may deliver words while other devices deliver pairs */
-	pthread_rwlock_t one; /* Write-locked while words are delivered, so that nothing else is */
+	pthread_rwlock_t one; /* Write-locked while words are delivered, to exclude other calls */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	rb_box share[RB_MAX_DEVICES];
@@ -276,7 +276,7 @@ next_partition_for_device(rb_device_join *all)
 	return all->over || all->waiting == 0 ? -1 : __builtin_ctz(all->waiting);
 }
 
-/* Joins the partitions of one device until none are left or the device fails. */
+/* Joins partitions on one device until none are left or the device fails. */
 static void *
 run_device_thread(void *arg)
 {

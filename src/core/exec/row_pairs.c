@@ -43,7 +43,7 @@ rb_unique_free(rb_unique *u)
 	rb_merged_pairs_free(u->ctx->memory, &u->merged);
 }
 
-/* Returns the payload of a pair of rows from those of two of its pairs of parts. */
+/* Merges the payloads of two pairs of parts that belong to the same pair of rows. */
 static uint64_t
 merge_payload_of_row_pair(rb_predicate predicate, uint64_t a, uint64_t b)
 {

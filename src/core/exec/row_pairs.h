@@ -57,10 +57,10 @@ extern void rb_unique_init(rb_unique *u, rb_context *ctx, const rb_job *job);
 extern void rb_unique_free(rb_unique *u);
 
 /*
- * Converts n pairs of parts to pairs of rows that were not returned before, in `out`, which has
- * room for n. If the pairs have a payload, only the pairs of rows that have no other parts are
- * returned, with theirs in `out_payload`; the others are merged. `payload` is NULL if they have
- * none. Calls must be serialized by the caller.
+ * Converts n pairs of parts to the pairs of rows that were not returned before, and stores them in
+ * `out`, which has room for n. If the pairs have a payload, stores only pairs of rows with one part
+ * each, with their payloads in `out_payload`, and merges the payloads of the other pairs. `payload`
+ * is NULL if the pairs have none. The caller must serialize calls.
  */
 extern rb_status rb_unique_rows(rb_unique *u, const rb_pair *parts, const uint64_t *payload,
 								size_t n, rb_pair *out, uint64_t *out_payload, size_t *nout);

@@ -22,10 +22,13 @@
 #include <pthread.h>
 #include <string.h>
 
-/* Costs in box comparisons: of a part in a tree to be built, and of a part searched in a tree */
+/*
+ * Costs in box comparisons: for each part of a tree to be built, and for each part searched in a
+ * tree
+ */
 #define TREE_COST ((uint64_t) RB_SIZE(24, 2))
 #define WALK_COST ((uint64_t) RB_SIZE(64, 2))
-/* Costs in box comparisons: of a part in a join, and of a join of any size */
+/* Costs in box comparisons: for each part in a join, and for a join of any size */
 #define PART_COST ((uint64_t) RB_SIZE(24, 2))
 #define JOIN_COST ((uint64_t) RB_SIZE(400000, 60))
 /* Number of box comparisons between checks for cancellation */
@@ -109,7 +112,7 @@ is_pair_result_final(const two *t)
 	}
 }
 
-/* Adds the payload of one pair of parts. */
+/* Adds the payload of a contact of two parts to the result. */
 static void
 add_contact_to_result(two *t, unsigned payload)
 {
@@ -134,7 +137,10 @@ test_contact_of_parts(two *t, uint32_t red, uint32_t blue)
 		add_contact_to_result(t, RB_PAYLOAD(answer));
 }
 
-/* Updates the least distance. Rounding preserves the order of distances. */
+/*
+ * Lowers the least distance to that of two parts, if it is less. Rounding preserves the order of
+ * distances.
+ */
 static void
 test_distance_of_parts(two *t, uint32_t red, uint32_t blue)
 {

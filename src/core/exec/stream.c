@@ -89,7 +89,7 @@ struct rb_stream
 	size_t slot_pairs;
 	slot slots[SLOTS];
 	unsigned head; /* Slot being filled */
-	unsigned tail; /* Oldest slot not yet returned by the caller */
+	unsigned tail; /* Oldest slot that the caller has not given back */
 	bool out;      /* True if the caller holds slot `tail` */
 	bool ended;
 	bool closing;
@@ -97,7 +97,7 @@ struct rb_stream
 	uint64_t emitted;
 };
 
-/* Returns the slot of the ring of blocks with a running number. */
+/* Returns the slot of the ring for a running number, which may exceed the number of slots. */
 static inline slot *
 slot_of_stream(rb_stream *s, unsigned number)
 {
@@ -105,8 +105,8 @@ slot_of_stream(rb_stream *s, unsigned number)
 }
 
 /*
- * Opens the next slot of the ring for pairs of the join, so that the caller may read the last one.
- * The lock is held, and a slot must be free.
+ * Opens the next slot of the ring for pairs of the join, so that the reader may take the previous
+ * one. The lock is held, and a slot must be free.
  */
 static void
 advance_ring_head(rb_stream *s)
@@ -384,7 +384,7 @@ receive_part_pairs_with_payload(void *user, const rb_pair *pairs, size_t n)
 	return rb_should_stop(s->ctx) ? RB_STOPPED : RB_OK;
 }
 
-/* Returns the merged pairs when the backend has finished. */
+/* Emits the merged pairs of rows when the backend has finished. */
 static rb_status
 emit_merged_row_pairs(rb_stream *s)
 {
@@ -763,7 +763,9 @@ rb_stream_next(rb_stream *s, int wait_ms, rb_block *block)
 	return status;
 }
 
-/* Only a caller that has waited for the end sees what all threads wrote (atomic.h). */
+/*
+ * Returns the words, which are complete only for a caller that has waited for the end (atomic.h).
+ */
 const uint32_t *
 rb_stream_words(const rb_stream *s)
 {

@@ -107,8 +107,8 @@ typedef struct rb_cpu
 	rb_leaf **leaf;       /* leaf workspaces, one for each thread */
 	pthread_mutex_t lock; /* held while a part of a loop adds its result */
 	int status;           /* first status that is not RB_OK; the context is stopped then */
-	uint64_t cells;       /* total cells and incidences of all grids of grid_build.c */
-	uint64_t incidences;
+	uint64_t cells;       /* cells of all grids of grid_build.c */
+	uint64_t incidences;  /* incidences of all grids of grid_build.c */
 } rb_cpu;
 
 /* Records the first failure, which becomes the status of the join, and stops all threads. */

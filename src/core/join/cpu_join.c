@@ -102,10 +102,10 @@ fill_occupancy_bitmap(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo
 }
 
 /*
- * A bitmap pays if a sample of the larger set shows that two thirds of it would be dropped. Then
- * bitmap[0] is built for the smaller set, `few`, and bitmap[1] is left empty, to be marked with the
- * remaining objects of the larger set. A first test, with every 16th object, ends this early if
- * both sets are dense.
+ * Builds the bitmaps if they pay: if a sample of the larger set shows that two thirds of it would
+ * be dropped. Then bitmap[0] is built for the smaller set, `few`, and bitmap[1] is left empty, to
+ * be marked with the remaining objects of the larger set. A first test, with every 16th object,
+ * ends this early if both sets are dense.
  */
 static rb_status
 rb_occupancy_build(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *many,
@@ -173,7 +173,7 @@ rb_occupancy_build(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *ma
 #define CROWDED_FRACTION \
 	0.125 /* fraction of all red x blue above which a cell is divided at quantiles */
 
-/* Returns true if both lists are one, each of whose pairs counts once. */
+/* Returns true if both lists are the same one, so that each unordered pair counts once. */
 static inline bool
 are_lists_equal(const rb_cpu *c, rb_list red, rb_list blue)
 {

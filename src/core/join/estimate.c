@@ -36,7 +36,7 @@
 #define FIT 8                 /* the power law is fitted between ENOUGH and FIT * ENOUGH pairs */
 #define SWEEP_TESTS (1 << 18) /* approximate maximum number of tests of the sweep */
 #define MAX_TESTED_PAIRS RB_SIZE(256, 32) /* maximum number of pairs that are tested exactly */
-/* approximate maximum number of part boxes examined for these tests */
+/* approximate maximum number of part boxes examined for exact tests */
 #define MAX_TESTED_PARTS (1 << 16)
 #define NEAR_PARTS 256 /* maximum number of parts of one row */
 #define PRIOR 4        /* weight of the usual fraction, in tested pairs */
@@ -81,7 +81,7 @@ typedef struct rb_sweep_spans
 	float *to;
 	float *centre[3];
 	float *reach[3]; /* half extent of the grown box */
-	void *block;     /* allocation that holds all these arrays */
+	void *block;     /* allocation that holds all arrays of spans */
 } rb_sweep_spans;
 
 typedef struct rb_estimation
@@ -94,7 +94,7 @@ typedef struct rb_estimation
 	double count[BINS];              /* pairs of each bin, later of all bins up to it */
 	double pairs;                    /* number of examined pairs, with any s */
 	uint32_t touching;               /* number of pairs with s <= 1 */
-	rb_pair touch[MAX_TESTED_PAIRS]; /* sample of these pairs, by rows */
+	rb_pair touch[MAX_TESTED_PAIRS]; /* sample of the pairs with s <= 1, by rows */
 } rb_estimation;
 
 /* ---- rows ---- */
@@ -461,7 +461,7 @@ find_near_sample_boxes(const rb_sweep_spans *one, uint32_t i, const rb_sweep_spa
 	return end - first;
 }
 
-/* Finds each pair once, at the row whose box starts first. */
+/* Sweeps over the spans of both sides. Finds each pair once, at the row whose box starts first. */
 static void
 sweep_spans_of_rows(rb_estimation *e, double scale, const rb_sweep_spans *spans, float slack,
 					uint32_t *near)

@@ -368,8 +368,8 @@ extend_set_bounds_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 /*
- * The box of all objects is the box of all points, so the points of an object need not be known.
- * Twelve numbers at a time are four points in space or six in the plane.
+ * Computes the box of all points, which is that of all objects, so the points of an object need not
+ * be known. Twelve numbers at a time are four points in space or six in the plane.
  */
 void
 rb_set_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, double lo[3], double hi[3])
@@ -385,8 +385,8 @@ rb_set_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, double lo[3], double hi
 }
 
 /*
- * The list, or the whole set if it has no entries, is divided into intervals of equal length, and
- * one object is chosen from each at random. Tables are often periodic, and with a fixed step the
+ * Divides the list, or the whole set if it has no entries, into intervals of equal length, and
+ * chooses an object from each at random. Tables are often periodic, and with a fixed step the
  * sample might contain only one phase.
  */
 uint32_t
@@ -464,7 +464,7 @@ select_objects_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	s->kept[from / RB_GRAIN] = k - (uint32_t) from;
 }
 
-/* Each chunk of RB_GRAIN objects fills its own range of the list. The ranges are then compacted. */
+/* Fills a range of the list for each chunk of RB_GRAIN objects, then compacts the ranges. */
 rb_status
 rb_select_objects(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3], const double hi[3],
 				  const rb_occupancy *other, const rb_occupancy *own, uint32_t **entry, uint32_t *n)
@@ -677,7 +677,10 @@ typedef struct rb_grid_scatter
 	uint32_t *entry; /* output of the second pass; NULL in the first pass */
 } rb_grid_scatter;
 
-/* Counts the objects of one share by cell or, in the second pass, writes them to their cells. */
+/*
+ * Counts the objects of one partition of a list by cell or, in the second pass, writes them to
+ * their cells.
+ */
 static void
 scatter_objects_to_cells_piece(rb_thread *me, void *arg, uint64_t share, uint64_t end)
 {

@@ -20,8 +20,8 @@ extern "C"
 /* ---- grid_build.c: the resolution of a grid ---- */
 
 /*
- * Capacity of a sample of extents (hi - lo) of objects. rb_plan_grid reads four at a time
- * (rb_sample_end).
+ * Capacity of a sample of extents of objects, in the unit of the width that rb_plan_grid receives.
+ * It reads four at a time (rb_sample_end).
  */
 #define RB_SAMPLE RB_SIZE(512, 20)
 
@@ -138,8 +138,8 @@ extern rb_status rb_leaf_join(rb_leaf *leaf, rb_list red, rb_list blue, bool sam
 /* ---- cpu_join.c: pairs that a device left undecided ---- */
 
 /*
- * Keeps those of n pairs of parts for which the predicate of the job holds, and stores their number
- * in *kept. The decision is exact and runs on ctx->threads threads.
+ * Drops the pairs of parts for which the predicate of the job does not hold, and stores the number
+ * of the others in *kept. The decision is exact and runs on ctx->threads threads.
  */
 extern rb_status rb_decide_pairs(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n,
 								 size_t *kept);

@@ -710,8 +710,9 @@ cut_position_between(double low, double high)
 }
 
 /*
- * Chooses a cut of a k-d tile at the end of some row's box if that leaves rows on both sides,
- * otherwise anywhere. If the tile is too thin to be cut, leaves its low half empty.
+ * Chooses a cut of a k-d tile above the ends of all its rows, which cuts off a half without rows,
+ * or any cut if there is no such position. If the tile is too thin to be cut, leaves its low half
+ * empty.
  */
 static void
 cut_tile_between_rows(const rb_kd *k, const rb_kd_node *node, rb_kd_cut *cut)

@@ -16,8 +16,8 @@
  * with the extents along four diagonals (kdop.h) rejects half of them together with the box test;
  * they are counted as decided by the float stage. The float stage decides all pairs except those
  * close to a tie. Only if some are left are the faces of a tile also prepared in double precision.
- * That stage proves the zeros that are evident: a corner in the plane of a face that is flat on an
- * axis, four points that share a coordinate, and a common corner.
+ * The double stage also proves zeros that are evident: a corner in the plane of a face that is flat
+ * on an axis, four points that share a coordinate, and a common corner.
  */
 #include "core/join/join.h"
 #include "core/join/star_boxes.h"
@@ -337,7 +337,7 @@ count_fine_grid_cells(rb_tile_grid *to, const rb_kernel *kernel, const rb_tile *
 	return total;
 }
 
-/* Turns counts into ends, then fills backward, which leaves the starts. */
+/* Fills the cells: turns counts into ends, then writes backward, which leaves the starts. */
 static void
 fill_fine_grid_cells(rb_tile_grid *to, const rb_tile *tile, const rb_grid *grid, uint32_t cells)
 {
@@ -368,8 +368,8 @@ fill_fine_grid_cells(rb_tile_grid *to, const rb_tile *tile, const rb_grid *grid,
 }
 
 /*
- * Samples only a few pairs of a leaf tile, because there are many tiles and planning must not cost
- * more than it saves.
+ * Samples the extents of only a few objects of a leaf tile, because there are many tiles and
+ * planning must not cost more than it saves.
  */
 static void
 sample_leaf_tile(const rb_tile *tile, rb_sample *sample)
@@ -390,8 +390,8 @@ sample_leaf_tile(const rb_tile *tile, rb_sample *sample)
 
 /*
  * Returns true if the pair counts. In a self join, parts of one row are not tested against each
- * other, or only these are. In a star, the owner is determined by this cell of the grid in space,
- * not by the grid of directions.
+ * other; in a join within rows, only these are. In a star, the owner is determined by this cell of
+ * the grid in space, not by the grid of directions.
  */
 static inline bool
 is_leaf_pair_counted(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
@@ -762,7 +762,7 @@ sort_parts_of_fine_cell(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile,
 	}
 }
 
-/* Joins red entries with blue entries. */
+/* Joins the red entries of a cell with its blue entries, or a list with itself if `same`. */
 static rb_status
 join_cell_of_fine_grid(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr, rb_tile *blue,
 					   const uint32_t *be, uint32_t nb, bool same, rb_sweep *sweep)

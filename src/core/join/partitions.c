@@ -177,7 +177,10 @@ cut_positions_into_bins(rb_cutting *k)
 
 		for (uint32_t i = 0; i < k->n; i += step)
 			sorted[n++] = k->place[i].low[a];
-		/* Without a context, which could stop: the partition is kept for later joins. */
+		/*
+		 * No context is passed, since it could stop the sort, and the partitions are kept for later
+		 * joins.
+		 */
 		(void) rb_sort_doubles(NULL, sorted, n);
 		for (int b = 0; b <= k->bins; b++)
 			k->cut[a][b] = sorted[(uint64_t) b * (n - 1) / (uint64_t) k->bins];

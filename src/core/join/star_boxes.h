@@ -12,7 +12,7 @@
  * the bound on every side. A box may therefore only be too large, in which case a pair is decided
  * unnecessarily.
  *
- * A part of leaf.c, the only file that includes it.
+ * This header is a part of leaf.c, the only file that includes it.
  */
 #ifndef RB_JOIN_STAR_BOXES_H
 #define RB_JOIN_STAR_BOXES_H

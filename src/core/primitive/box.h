@@ -43,8 +43,8 @@ rb_cuboid_box(const double *cuboid, double lo[3], double hi[3])
 }
 
 /*
- * Computes the closed box of object i of that kind. Uses a loop of fixed length for each shape, and
- * if statements because nvcc compiles a switch over kinds to code that spills registers.
+ * Computes the closed box of object i of the given kind. Uses a loop of fixed length for each
+ * shape, and if statements because nvcc compiles a switch over kinds to code that spills registers.
  */
 RB_HOST_DEVICE void
 rb_kind_box(rb_kind kind, const double *coords, uint32_t i, double lo[3], double hi[3])

@@ -15,7 +15,7 @@
  *	   if the triangle has vertices on both sides of the other's plane.
  *	3. A segment that pierces the plane shares at most a point; they cross if its ends are
  *	   on both sides and it passes all edges on the same side.
- *	4. Coplanar triangles or triangles of zero area: as in a plane, above.
+ *	4. Coplanar triangles or triangles of zero area: as in a plane, below.
  *
  * Neighbors in a mesh are the most frequent pairs, and their common vertices lie in both planes
  * without any arithmetic. With two common vertices, the intersection is the common edge unless the
@@ -319,9 +319,9 @@ rb_signs_of_corners(rb_exact_env *env, const double *plane, const double *t, uns
 }
 
 /*
- * Decides case 4 for triangles with two common vertices: tests whether both lie on one side of the
- * common edge. If not, or if blue has no area, the intersection is the edge. Returns -1 if red has
- * no area.
+ * Decides case 4 for triangles with two common vertices: tests whether both triangles lie on the
+ * same side of the common edge. If not, or if blue has no area, the intersection is the edge.
+ * Returns -1 if red has no area.
  */
 RB_HOST_DEVICE int
 rb_flat_neighbours_contact(rb_exact_env *env, const double *r, const double *b, rb_common common)

@@ -2,9 +2,10 @@
  * distance.h
  *	  Compares and computes the distance between two convex hulls of two or three vertices each.
  *
- * The functions compare the distance with a given bound, compute the double nearest to it, and
- * compare the distances of two pairs. The search for the nearest points is not trusted. It uses
- * plain doubles and the usual formulas, and its result is then proved from both sides:
+ * The functions compare the distance with a given bound, compute the double nearest to the
+ * distance, and compare the distances of two pairs. The search for the nearest points is not
+ * trusted. It uses plain doubles and the usual formulas, and its result is then proved from both
+ * sides:
  *
  *		from above		|x - y| for the points x of red and y of blue that it found: they
  *						are given by fractions along edges, and any fractions in
@@ -96,7 +97,10 @@ rb_edges_of(int corners)
 	return corners == 3 ? 3 : corners - 1;
 }
 
-/* Returns false if the sizes are out of range for doubles. */
+/*
+ * Computes both hulls relative to red's first vertex. Returns false if their size is out of the
+ * range of steps 1 and 2.
+ */
 RB_HOST_DEVICE bool
 rb_apart_init(rb_local_hulls *a, const rb_hulls *h)
 {
@@ -239,7 +243,10 @@ rb_feet_of_edges(const rb_local_hulls *a, int i, int j, rb_feet *f)
 	f->s[1] = t;
 }
 
-/* Sets the feature of a side; an end of an edge is a vertex. */
+/*
+ * Sets the feature of a side to the edge from vertex `at`, or to a vertex if the point is an end of
+ * that edge.
+ */
 RB_HOST_DEVICE void
 rb_feet_name(const rb_local_hulls *a, rb_feet *f, int side, int at)
 {
@@ -673,8 +680,8 @@ rb_feet_bracket(const rb_hulls *h, double size, const rb_feet *f, rb_bracket *b)
 }
 
 /*
- * Rounds both ends, so that the double nearest to the distance is between the results. 0 is
- * excluded, because these hulls do not meet.
+ * Rounds both ends of a bracket, so that the double nearest to the distance is between the results.
+ * 0 is excluded, because the hulls do not meet.
  */
 RB_HOST_DEVICE void
 rb_bracket_doubles(const rb_bracket *b, double *lo, double *hi)

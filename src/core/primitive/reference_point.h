@@ -7,9 +7,9 @@
  * two boxes; a row's box is that of all its parts. Tiles are half-open, so if they fill space
  * without overlap, each pair belongs to exactly one of them (Dittrich, Seeger: see grid.h).
  *
- * A tile needs a row if the row begins below the tile's high ends and a row that begins above the
- * low ends may be close enough: the boxes of a pair overlap, or are at most the distance apart
- * along each axis.
+ * A tile needs a row if the row begins below the tile's high ends and may form a pair with a row
+ * that begins at or above the low ends: the boxes of a pair overlap, or are at most the distance
+ * apart along each axis.
  */
 #ifndef RB_PRIMITIVE_REFERENCE_POINT_H
 #define RB_PRIMITIVE_REFERENCE_POINT_H
@@ -31,8 +31,8 @@ rb_reach_up(double high, double distance)
 }
 
 /*
- * Returns true if a tile needs a row with that box. reach is the high end of the box plus the
- * distance of a pair.
+ * Returns true if a tile needs a row with the box from `low`. reach is the high end of the box plus
+ * the distance of a pair.
  */
 RB_HOST_DEVICE bool
 rb_tile_meets(int dims, const double *low, const double *reach, const double *tile_low,
@@ -97,9 +97,10 @@ rb_tile_clip(const rb_job *job, double lo[3], double hi[3])
 /*
  * Returns true if a part with that box can be in a pair of the partition. A partition is a tile for
  * pairs of parts, with the reference point of their padded boxes. Sets *starts to the axes on which
- * the box begins within the partition, with the bits that a grid uses for its cells (grid.h). By
- * the same rule a pair belongs to the partition if on each axis one of the two boxes begins there:
- * both begin below the high end, so the larger low end does, and it is not below the low end.
+ * the box begins within the partition, with the bits that a grid uses for its cells (grid.h). If
+ * both parts of a pair pass this test, the pair belongs to the partition if on each axis one of
+ * their boxes begins within it: both begin below its high end, so the larger of their low ends is
+ * below it, too, and is not below its low end.
  */
 RB_HOST_DEVICE bool
 rb_partition_meets(const rb_box *share, const double lo[3], const double hi[3], uint32_t *starts)

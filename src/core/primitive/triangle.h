@@ -296,9 +296,9 @@ rb_share_corner(const double *r, const double *b)
 }
 
 /*
- * Performs the whole test. sb holds the signs of blue's vertices against red's plane, and sr those
- * of red's against blue's, as far as known, else RB_UNSURE. Returns 0, 1 or RB_UNSURE. The boxes of
- * the two must overlap.
+ * Tests whether two closed triangles, whose boxes must overlap, share a point. sb holds the signs
+ * of blue's vertices against red's plane, and sr those of red's vertices against blue's plane; a
+ * sign that is not known is RB_UNSURE. Returns 0, 1 or RB_UNSURE.
  */
 RB_HOST_DEVICE int
 rb_triangle_triangle(rb_exact_env *env, const double *r, const double *b, int sb[3], int sr[3])

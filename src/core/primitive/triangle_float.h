@@ -202,7 +202,7 @@ typedef struct rb_sides_f
 	bool negative; /* true if the lone vertex is on the negative side */
 } rb_sides_f;
 
-/* Computes the sides of the vertices of a face against the plane of another one. */
+/* Computes the sides of the vertices of `of` against the plane of f. */
 RB_HOST_DEVICE rb_sides_f
 rb_face_f_sides(const rb_face_f *f, const rb_face_f *of)
 {
@@ -326,7 +326,10 @@ rb_reach_f_init(rb_reach_f *r, const rb_frame *frame, double distance)
 	r->square = (float) (d * d * (1 + 40 * RB_EPS_F) + 0x1p-100);
 }
 
-/* Returns true if all vertices are proved to be farther than that from the plane, on one side. */
+/*
+ * Returns true if all vertices of `of` are proved to be farther than `more` from the plane of f, on
+ * one side.
+ */
 RB_HOST_DEVICE bool
 rb_face_f_beyond(const rb_face_f *f, const rb_face_f *of, float more)
 {
