@@ -70,7 +70,7 @@ make_run_changes(rb_curve *c)
 	return rb_sort(c->ctx, changes->at, changes->n, sizeof(run_change), by_run_change, c);
 }
 
-/* Collects the runs of lines that intervals cover, from the sorted changes. */
+/* Collects the maximal runs that segments, but no polygons, cover, from the sorted changes. */
 static rb_status
 collect_runs_of_lines(rb_curve *c)
 {
@@ -533,10 +533,7 @@ append_point_sequence(rb_curve *c, uint32_t from, uint32_t n, uint32_t of)
 	return RB_OK;
 }
 
-/*
- * Writes the isolated points of the shape, those that no line or polygon covers, in canonical
- * order.
- */
+/* Writes the isolated points of the shape, which no line or polygon covers, in canonical order. */
 static rb_status
 write_points_of_shape(rb_curve *c, rb_intersection *shape)
 {
@@ -739,8 +736,8 @@ typedef struct pairing
 } pairing;
 
 /*
- * Adds a red part and a blue part whose boxes overlap to the shape; called by the search in the box
- * tree.
+ * Adds the intersection of a red part and a blue part whose boxes overlap to the shape; called by
+ * the search in the box tree.
  */
 static rb_status
 add_pair_to_shape(void *user, uint32_t blue)

@@ -171,7 +171,10 @@ rb_boxes_find_in_row(const rb_boxes *b, uint32_t from, uint32_t to, const double
 		const uint64_t first = (uint64_t) node << 3 * level;
 		uint32_t below, end;
 
-		/* A node has eight items, or 64 items, and so on, in the order. */
+		/*
+		 * A node of level 1 has eight consecutive items of the order, one of level 2 has 64, and so
+		 * on.
+		 */
 		if (first >= to || first + (UINT64_C(1) << 3 * level) <= from ||
 			!do_tree_boxes_overlap(b->box + 6 * (size_t) at, box))
 			continue;

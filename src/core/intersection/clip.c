@@ -48,7 +48,7 @@ rb_curve_array_reserve(rb_context *ctx, rb_curve_array *many, size_t more, size_
 
 /* ---- rows ---- */
 
-/* Returns the canonical form with that id: its doubles in the table of points, lines or planes. */
+/* Returns the canonical form with id i: its doubles in the table of points, lines or planes. */
 static inline const double *
 canonical_row_at(const rb_canonical_ids *names, uint32_t i)
 {
@@ -66,7 +66,7 @@ hash_canonical_row(const rb_canonical_ids *names, const double *row)
 	return hash;
 }
 
-/* Returns true if the canonical form with that id has the same bits as the given one. */
+/* Returns true if the canonical form with id i has the same bits as the given one. */
 static inline bool
 is_canonical_row(const rb_canonical_ids *names, uint32_t i, const double *row)
 {
@@ -211,8 +211,8 @@ hash_ratios_modulo_prime(const rb_number *x, int n, int by)
 }
 
 /*
- * Builds the row: each number divided by the largest of the first three, then the hash of these
- * ratios. Looks up its number.
+ * Builds the row of a line or plane: each number divided by the largest of the first three, then
+ * the hash of these ratios. Looks up the number of the row.
  */
 static rb_status
 canonical_id_of_ratios(rb_curve *c, rb_canonical_ids *names, const rb_number *x, uint32_t *number)
@@ -377,8 +377,8 @@ corner_between_clip_sides(const rb_curve *c, rb_curve_side a, rb_curve_side b)
 }
 
 /*
- * Returns on which side of the line from p to q a corner of a clipped polygon lies that is an
- * input vertex, in the projection along the axis.
+ * Returns on which side of the line from p to q the input vertex x lies, which is a corner of a
+ * clipped polygon, in the projection along the axis.
  */
 static int
 turn_of_clip_corner(rb_curve *c, int axis, const double *p, const double *q, const double *x)

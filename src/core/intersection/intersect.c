@@ -47,7 +47,7 @@ count_vertices_of_part(const double *part)
 }
 
 /*
- * Returns the number of edges of a part with that many distinct vertices: a triangle, segment or
+ * Returns the number of edges of a part with `corners` distinct vertices: a triangle, segment or
  * point.
  */
 static inline int
@@ -100,8 +100,8 @@ add_meeting_point(rb_meet *to, int *n, const double *point, unsigned on_red, uns
 }
 
 /*
- * Returns a bitmask of the edges of a part that a vertex or an edge of the other part meets, which
- * is given as a degenerate triangle.
+ * Returns a bitmask of the edges of a part that a needle meets: a vertex or an edge of the other
+ * part, given as a degenerate triangle.
  */
 static unsigned
 edges_met_by_needle(const double *needle_of, const double *part)

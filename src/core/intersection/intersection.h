@@ -179,8 +179,8 @@ extern rb_status rb_boxes_room(rb_context *ctx, rb_boxes *b, uint32_t n);
 extern rb_status rb_boxes_order(rb_context *ctx, rb_boxes *b);
 
 /*
- * Does the same, but keeps the items of each row together: those of row r are start[r] to start[r + 1]
- * - 1, and at the same positions of the order.
+ * Builds the tree as rb_boxes_order does, but keeps the items of each row together: row r has the
+ * items start[r] to start[r + 1] - 1, at the same positions of the order.
  */
 extern rb_status rb_boxes_order_rows(rb_context *ctx, rb_boxes *b, const uint32_t *start,
 									 uint32_t nrows);
@@ -192,7 +192,10 @@ extern rb_status rb_boxes_order_rows(rb_context *ctx, rb_boxes *b, const uint32_
 extern rb_status rb_boxes_find(const rb_boxes *b, const double *box,
 							   rb_status (*take)(void *user, uint32_t item), void *user);
 
-/* Does the same for the items at positions from `from` to `to` - 1 of the order. */
+/*
+ * Calls `take` as rb_boxes_find does, but only for items at positions `from` to `to` - 1 of the
+ * order.
+ */
 extern rb_status rb_boxes_find_in_row(const rb_boxes *b, uint32_t from, uint32_t to,
 									  const double *box,
 									  rb_status (*take)(void *user, uint32_t item), void *user);

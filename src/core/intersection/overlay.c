@@ -520,8 +520,8 @@ typedef struct looking
 } looking;
 
 /*
- * Returns the side of the segment's line on which vertex i of a polygon lies that may cover the
- * segment. The line is in the polygon's plane.
+ * Returns on which side of the segment's line vertex i of a polygon lies. The polygon may cover the
+ * segment, so the line is in its plane.
  */
 static int
 side_of_covering_corner(looking *l, const rb_curve_piece *polygon, uint32_t i)

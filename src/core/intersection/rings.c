@@ -661,9 +661,9 @@ is_polygon_corner(const rb_curve *c, uint64_t x)
 }
 
 /*
- * Removes vertices where a ring continues straight, except those that are a true vertex of some
- * ring in the same plane. Such a vertex is rounded, so it could end up on the other side of the
- * longer edge.
+ * Removes vertices where a ring continues straight, unless they are true vertices of some ring in
+ * the same plane. Such a vertex is rounded, so it could end up on the other side of the longer
+ * edge.
  */
 static rb_status
 drop_straight_corners(rb_curve *c)

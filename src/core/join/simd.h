@@ -49,7 +49,7 @@ typedef struct rb_box_row
 	uint32_t slab_hi;
 } rb_box_row;
 
-/* Numbers of overlapping pairs of boxes, and of those that this cell owns */
+/* Number of overlapping pairs of boxes, and how many of them this cell owns */
 typedef struct rb_boxes_met
 {
 	uint64_t overlaps;
@@ -113,9 +113,9 @@ typedef struct rb_sided
 {
 	uint32_t pair;      /* red local << 16 | blue local */
 	uint8_t blue_sides; /* sides of blue's corners against red's plane */
-	uint8_t red_sides;
-	uint8_t apart;  /* set by intervals_near: 1 if the two are proved not to meet */
-	uint8_t common; /* set by neighbours: a bit for each common corner of red, then of blue */
+	uint8_t red_sides;  /* sides of red's corners against blue's plane */
+	uint8_t apart;      /* set by intervals_near: 1 if the two are proved not to meet */
+	uint8_t common;     /* set by neighbours: a bit for each common corner of red, then of blue */
 } rb_sided;
 
 /* Returns true if all three corners are proved to be off the plane. */
@@ -144,11 +144,12 @@ typedef struct rb_kernel
 				  rb_range *out);
 
 	/*
-	 * Tests a box against rows from `first` to `end` or slightly beyond, and appends local << 16 |
-	 * local for each row whose box overlaps, whose pair this cell owns, and which the k-DOP test
-	 * does not reject. Returns the number of appended pairs, and adds the results of the box test
-	 * to the counts. Rows are read up to the next multiple of eight; rows after the last have lo at
-	 * infinity and overlap nothing. The output has room for sixteen more pairs than there are rows.
+	 * Tests a box against rows from `first` to `end` or slightly beyond, and appends red's local
+	 * number << 16 | the row's local number for each row whose box overlaps, whose pair this cell
+	 * owns, and which the k-DOP test does not reject. Returns the number of appended pairs, and
+	 * adds the results of the box test to the counts. Rows are read up to the next multiple of
+	 * eight; rows after the last have lo at infinity and overlap nothing. The output has room for
+	 * sixteen more pairs than there are rows.
 	 */
 	uint32_t (*boxes)(const rb_box_row *red, const rb_box_rows *rows, uint32_t first, uint32_t end,
 					  uint32_t *out, rb_boxes_met *counts);
@@ -196,17 +197,21 @@ typedef struct rb_kernel
 						  const rb_sided *in, uint32_t n, uint32_t *yes, rb_sided *undecided,
 						  uint32_t *nundecided);
 
-	/* Runs both tests, sides and closed intervals. The array `room` has room for all pairs. */
+	/*
+	 * Runs `sides` and then `intervals` with `closed`. The scratch array `room` has room for all
+	 * pairs.
+	 */
 	uint32_t (*touching)(const rb_plane_face *red, const rb_plane_face *blue, const uint32_t *pairs,
 						 uint32_t n, rb_sided *room, uint32_t *yes, rb_sided *undecided,
 						 uint32_t *nundecided);
 
-	/*
-	 * Variants of sides and intervals for a distance. Pairs that a plane separates by more than the
-	 * margin are dropped; pairs that meet go to yes, and all others to undecided.
-	 */
+	/* Drops pairs that a plane separates by more than the margin. Returns how many are left in out. */
 	uint32_t (*sides_near)(const rb_plane_face *red, const rb_plane_face *blue,
 						   const uint32_t *pairs, uint32_t n, rb_sided *out);
+	/*
+	 * Runs the interval test for a distance. Pairs that are proved to meet go to yes, and their number
+	 * is returned; all others go to undecided.
+	 */
 	uint32_t (*intervals_near)(const rb_plane_face *red, const rb_plane_face *blue,
 							   const rb_sided *in, uint32_t n, uint32_t *yes, rb_sided *undecided,
 							   uint32_t *nundecided);

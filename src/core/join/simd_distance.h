@@ -102,10 +102,7 @@ two_product(vn a, vn b)
 }
 #endif
 
-/*
- * Return the sum, difference, product, quotient and square root of double-double numbers, as the
- * functions of double_double.h do.
- */
+/* Returns the sum of double-double numbers, as rb_double_double_add does. */
 APART_INLINE vtwo
 two_add(vtwo x, vtwo y)
 {
@@ -116,12 +113,14 @@ two_add(vtwo x, vtwo y)
 	return two_sum_ordered(s.high, s.low + t.low);
 }
 
+/* Returns the difference of double-double numbers, as rb_double_double_sub does. */
 APART_INLINE vtwo
 two_sub(vtwo x, vtwo y)
 {
 	return two_add(x, (vtwo){-y.high, -y.low});
 }
 
+/* Returns the product of double-double numbers, as rb_double_double_mul does. */
 APART_INLINE vtwo
 two_mul(vtwo x, vtwo y)
 {
@@ -130,7 +129,7 @@ two_mul(vtwo x, vtwo y)
 	return two_sum_ordered(p.high, p.low + (x.high * y.low + x.low * y.high));
 }
 
-/* Return the quotient of two sums of doubles, and the root of one, with about twice the precision. */
+/* Returns the quotient of double-double numbers, as rb_double_double_div does. */
 APART_INLINE vtwo
 two_div(vtwo x, vtwo y)
 {
@@ -140,6 +139,7 @@ two_div(vtwo x, vtwo y)
 	return two_sum_ordered(q, ((x.high - back.high) + (x.low - back.low)) / y.high);
 }
 
+/* Returns the square root of a double-double number, as rb_double_double_sqrt does. */
 APART_INLINE vtwo
 two_sqrt(vtwo x)
 {

@@ -314,7 +314,7 @@ float_turn(const rb_lanes *of, const mf above[3], vf p[3], vf q[3], vf r[3])
 	}
 }
 
-/* Returns true if the lone corner is below the plane. */
+/* Returns the lanes in which the lone corner is below the plane. */
 static inline __attribute__((always_inline)) mf
 float_two_above(const mf above[3])
 {

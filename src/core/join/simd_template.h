@@ -527,8 +527,8 @@ two_plane_sides(bool near, const rb_plane8 *f, const __m512d p[3], __m512d e, un
 #endif
 
 /*
- * Drops pairs that a plane separates. If `near`, only those that it separates by more than the
- * margin are dropped.
+ * Drops pairs that a plane separates. If `near`, drops only pairs that a plane separates by more
+ * than the margin.
  */
 static inline __attribute__((always_inline)) uint32_t
 select_by_plane_sides(bool near, const rb_plane_face *red, const rb_plane_face *blue,
@@ -628,7 +628,7 @@ test_sides(const rb_plane_face *red, const rb_plane_face *blue, const uint32_t *
 	return select_by_plane_sides(false, red, blue, pairs, n, out);
 }
 
-/* Does the same for triangles within a distance of each other. */
+/* Selects the pairs that no plane separates by more than the margin, for a distance. */
 static uint32_t
 sides_near(const rb_plane_face *red, const rb_plane_face *blue, const uint32_t *pairs, uint32_t n,
 		   rb_sided *out)

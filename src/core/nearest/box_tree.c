@@ -134,7 +134,7 @@ sort_parts_by_center(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 /*
- * Sorts all parts of a large tree; the only element of a loop, so that it may spawn tasks for
+ * Sorts all parts of a large tree. Runs as the only piece of a loop, so that it may spawn tasks for
  * halves.
  */
 static void

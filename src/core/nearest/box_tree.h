@@ -65,12 +65,12 @@ typedef struct rb_tree
 /*
  * Builds a tree of n > 0 parts of a set, starting with `first`, and replaces the previous tree.
  * Uses all threads if there are many parts. May be called within a piece of work or outside of any.
- * Of identical parts, only those of the `same` rows of lowest rank need to be in the tree.
+ * Of identical parts, the tree may omit all but the parts of the `same` rows with the lowest ranks.
  */
 extern rb_status rb_tree_build(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set,
 							   uint32_t first, uint32_t n, double scale, const uint32_t *rank,
 							   uint32_t same);
-/* Sorts distinct parts in that order, without building a tree. */
+/* Sorts distinct parts into the order that they would have in a tree, without building one. */
 extern rb_status rb_tree_order(rb_thread *me, rb_context *ctx, const rb_set *set, double scale,
 							   uint32_t *parts, uint32_t n);
 
@@ -132,13 +132,17 @@ typedef struct rb_step
  */
 typedef struct rb_tie
 {
-	double from;    /* squared gap from which that test is made */
-	uint32_t after; /* lowest rank that is not needed at that distance */
+	double from;    /* squared gap from which boxes are tested */
+	uint32_t after; /* lowest rank that is not needed at the shared distance */
+	/* returns true if no parts in the two boxes are nearer to each other than the shared distance */
 	bool (*parts)(void *user, const double lo[2][3], const double hi[2][3]);
 	void *user;
 } rb_tie;
 
-/* Pending nodes and parts, nearest last: three for each level, and one more */
+/*
+ * State of a traversal. Pending nodes and parts are in `step`, nearest last: three for each level,
+ * and one more
+ */
 typedef struct rb_walk
 {
 	const rb_tree *tree;
@@ -151,7 +155,7 @@ typedef struct rb_walk
 	rb_step step[3 * RB_TREE_LEVELS + 2];
 } rb_walk;
 
-/* Starts a traversal from a box, or from a tree with that box. */
+/* Starts a traversal from a box, or from the tree `from`, whose box it is. */
 static inline void
 rb_walk_begin(rb_walk *w, const rb_tree *tree, const rb_tree *from, const double lo[3],
 			  const double hi[3])

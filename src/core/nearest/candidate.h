@@ -12,7 +12,7 @@
  * multiplied by a power of two. The resulting error in the last bit, 2^-1075, is far below the
  * bounds of step 1, 2^-45 times sizes above 2^-100.
  *
- * A part of nearest.c, the only file that includes it.
+ * This header is a part of nearest.c, the only file that includes it.
  */
 #ifndef RB_NEAREST_CANDIDATE_H
 #define RB_NEAREST_CANDIDATE_H
@@ -31,14 +31,14 @@ typedef struct rb_distance_state
 	double scale;         /* a power of two, as in box_tree.h */
 	rb_exact_env env;
 	rb_feet last;      /* a recent near candidate, of which only g and square are used */
-	uint32_t plane_of; /* red part whose plane is cached, or UINT32_MAX; planar if it has one */
-	bool planar;
+	uint32_t plane_of; /* red part for which planar, minor and size are valid, or UINT32_MAX */
+	bool planar;       /* true if minor and size are those of the part's plane */
 	double minor[3];
 	double size[3];
 	uint32_t labels;     /* last label assigned for this red row */
 	uint32_t square_red; /* parts whose exact distance is cached, or UINT32_MAX if none */
 	uint32_t square_blue;
-	rb_square square; /* exact distance of these parts, cached because it is compared with many */
+	rb_square square; /* cached exact distance of these parts, which is compared with many */
 } rb_distance_state;
 
 /*
@@ -203,7 +203,7 @@ do_candidate_parts_meet(rb_distance_state *a, uint32_t red, uint32_t blue)
 	return rb_triangle_triangle(&a->env, p, b, of_blue, of_red) == 1;
 }
 
-/* Returns true and initializes a candidate if the parts meet. */
+/* Initializes a candidate and returns true if its parts meet. */
 static bool
 do_candidates_meet(rb_distance_state *a, uint32_t red, uint32_t blue, rb_candidate *c)
 {
@@ -264,7 +264,8 @@ cache_exact_square(rb_distance_state *a, const rb_candidate *c, const rb_hulls *
 }
 
 /*
- * Compares exactly. If neither distance is cached, caches that of d, which is one of the best rows.
+ * Compares the distances of c and d exactly. If neither is cached, caches that of d, which is one
+ * of the best rows.
  */
 static int
 order_candidates_exactly(rb_distance_state *a, const rb_candidate *c, const rb_candidate *d,

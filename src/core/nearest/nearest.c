@@ -535,7 +535,7 @@ search_nearest_of_row(rb_thread *me, const nearest *a, knn_worker *w, uint32_t r
 	for (int round = 0; round < 2 && status == RB_OK; round++)
 	{
 		w->touching = round == 0;
-		/* Stop if k rows meet red, or if only those are wanted. */
+		/* Stop if k rows meet red, or if only rows that meet red are wanted. */
 		if (round == 1 && (rb_best_full(&w->best) || a->job->distance == 0))
 			break;
 		rb_walk_begin(&walk, &a->blue, parts > 1 ? &w->row : NULL, lo, hi);
