@@ -101,7 +101,7 @@ unlink_block_from_ring(rb_memory_block *block)
 
 /* ---- the pool; callers of these functions hold its lock ---- */
 
-/* Returns the address behind a block, where an adjacent block or its header begins. */
+/* Returns the address at which a block ends, and an adjacent block or its header begins. */
 static char *
 end_of_memory_block(const rb_memory_block *block)
 {

@@ -672,7 +672,7 @@ extern rb_geometry_fault rb_geometry_read_ewkb(rb_builder *b, const uint8_t *byt
 
 typedef enum rb_stage
 {
-	RB_STAGE_READ,       /* rows read on both sides, without those that have no part */
+	RB_STAGE_READ,       /* rows read on both sides, except rows without a part */
 	RB_STAGE_UPLOAD,     /* bytes copied to the device */
 	RB_STAGE_GRID,       /* incidences (object, cell) */
 	RB_STAGE_CANDIDATES, /* pairs whose closed boxes overlap, each counted once */

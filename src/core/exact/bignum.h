@@ -44,7 +44,7 @@ typedef struct rb_number
 {
 	int sign; /* sign of the number: -1, 0 or 1 */
 	int n;    /* number of words, 0 for zero; the first and the last word are nonzero */
-	int low;
+	int low;  /* position of word[0], which counts 2^(64 low) */
 	uint64_t word[RB_NUMBER_WORDS];
 } rb_number;
 

@@ -3,8 +3,8 @@
  *	  Implements double-double arithmetic in which each number has a bound on its error.
  *
  * Bounds are computed in double arithmetic. A bound from fewer than 2^40 operations must be
- * multiplied by 1.01 to cover their rounding. Results that may be undefined, and those that
- * overflow, have an infinite bound or one that is not a number; no comparison with it holds.
+ * multiplied by 1.01 to cover their rounding. A result that may be undefined, or that overflows,
+ * has an infinite bound or one that is not a number; no comparison with it holds.
  */
 #ifndef RB_EXACT_BOUNDED_H
 #define RB_EXACT_BOUNDED_H

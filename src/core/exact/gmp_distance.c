@@ -102,7 +102,7 @@ get_hull_corner(const measure *m, int side, int i)
 	return m->corner[side][i < m->n[side] ? i : i - m->n[side]];
 }
 
-/* Returns true if no vertex of that side lies behind vertex `at` in the direction sign * g. */
+/* Returns true if no vertex of the side lies behind vertex `at` in the direction sign * g. */
 static bool
 is_hull_in_front(const measure *m, int side, int at, const rb_number *g, int sign)
 {

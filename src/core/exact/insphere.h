@@ -208,7 +208,9 @@ rb_wide_sign(const rb_wide *x)
  */
 #define RB_INSPHERE_BOUND (17 * 0x1p-53)
 
-/* Performs step 1 with the coarse bound. Returns -1, 1 or RB_UNSURE, never 0. */
+/*
+ * Decides insphere in doubles with the coarse bound (step 1). Returns -1, 1 or RB_UNSURE, never 0.
+ */
 RB_HOST_DEVICE int
 rb_insphere_filter(const double *a, const double *b, const double *c, const double *d,
 				   const double *e)
@@ -258,7 +260,9 @@ rb_insphere_minor2(double p, double q, double *size)
 	return p - q;
 }
 
-/* Performs step 1 with the finer bound. Returns -1, 1 or RB_UNSURE, never 0. */
+/*
+ * Decides insphere in doubles with the finer bound (step 1). Returns -1, 1 or RB_UNSURE, never 0.
+ */
 RB_HOST_DEVICE int
 rb_insphere_filter_fine(const double *a, const double *b, const double *c, const double *d,
 						const double *e)
@@ -312,8 +316,9 @@ rb_insphere_flat(const double *a, const double *b, const double *c, const double
 }
 
 /*
- * Performs the integer part of step 2. All axes share a unit, because squared lengths mix them. The
- * section on 320-bit integers proves that nothing overflows.
+ * Decides insphere by 320-bit integers (step 2), or returns RB_UNSURE if there is no common unit.
+ * All axes share a unit, because squared lengths mix them. The section on 320-bit integers proves
+ * that nothing overflows.
  */
 RB_HOST_DEVICE int
 rb_insphere_integer(const double *a, const double *b, const double *c, const double *d,
@@ -386,7 +391,8 @@ rb_insphere_interval(const double *a, const double *b, const double *c, const do
 }
 
 /*
- * Applies the finer bound and steps 2 to 4; out of line, because they are large and rarely needed.
+ * Decides insphere by the finer bound and steps 2 to 4; out of line, because these are large and
+ * rarely needed.
  */
 RB_HOST_DEVICE_CALL int
 rb_insphere_hard(rb_exact_env *env, const double *a, const double *b, const double *c,
@@ -430,8 +436,8 @@ rb_insphere_hard(rb_exact_env *env, const double *a, const double *b, const doub
 }
 
 /*
- * Returns -1, 0 or 1. Returns RB_UNSURE if the filters do not decide and env->exact is false or, on
- * the device, if only GMP could decide.
+ * Returns the exact sign of insphere. Returns RB_UNSURE if the filters do not decide and env->exact
+ * is false or, on the device, if only GMP could decide.
  */
 RB_HOST_DEVICE int
 rb_insphere_at(rb_exact_env *env, const double *a, const double *b, const double *c,

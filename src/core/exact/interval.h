@@ -43,13 +43,14 @@ typedef struct rb_interval
 
 /* ---- replacement of NaN, which bounds nothing, by an infinite bound ---- */
 
-/* Return x, or the infinite lower or upper bound if x is NaN. */
+/* Returns x, or -infinity if x is NaN. */
 RB_HOST_DEVICE double
 rb_lower(double x)
 {
 	return x > -RB_INFINITY ? x : -RB_INFINITY;
 }
 
+/* Returns x, or infinity if x is NaN. */
 RB_HOST_DEVICE double
 rb_upper(double x)
 {

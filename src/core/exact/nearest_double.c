@@ -16,7 +16,7 @@ number_of_double(double x)
 	return bits >= 0 ? bits : INT64_MIN - bits;
 }
 
-/* Returns the double with that number. */
+/* Returns the double with a given number in the order of all doubles. */
 static double
 double_of_number(int64_t number)
 {

@@ -36,13 +36,13 @@
 
 typedef struct rb_exact_env
 {
-	uint32_t filters; /* enabled steps: RB_FILTER_..., RB_EXACT_... */
-	bool exact;       /* if false, stop with RB_UNSURE after the filters */
-	uint64_t integer; /* number of exact signs, by method */
-	uint64_t expansion;
-	uint64_t gmp;
-	double *room;    /* scratch memory of a device thread for expansions; unused on the host */
-	double distance; /* RB_WITHIN: the job's distance */
+	uint32_t filters;   /* enabled steps: RB_FILTER_..., RB_EXACT_... */
+	bool exact;         /* if false, stop with RB_UNSURE after the filters */
+	uint64_t integer;   /* number of exact signs by integers */
+	uint64_t expansion; /* number of exact signs by expansions */
+	uint64_t gmp;       /* number of exact signs and distances by GMP */
+	double *room;       /* scratch memory of a device thread for expansions; unused on the host */
+	double distance;    /* RB_WITHIN: the job's distance */
 } rb_exact_env;
 
 /*
@@ -89,7 +89,7 @@ rb_equal3(const double *a, const double *b)
 	return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
 }
 
-/* Performs step 1. Returns -1, 0, 1 or RB_UNSURE. */
+/* Decides orient3d in doubles (step 1). Returns -1, 0, 1 or RB_UNSURE. */
 RB_HOST_DEVICE int
 rb_orient3d_filter(const double *a, const double *b, const double *c, const double *d)
 {
@@ -118,7 +118,7 @@ rb_orient3d_filter(const double *a, const double *b, const double *c, const doub
 	return RB_UNSURE;
 }
 
-/* Performs step 1 in the plane. Returns -1, 0, 1 or RB_UNSURE. */
+/* Decides orient2d in doubles (step 1). Returns -1, 0, 1 or RB_UNSURE. */
 RB_HOST_DEVICE int
 rb_orient2d_filter(double ax, double ay, double bx, double by, double cx, double cy)
 {
@@ -138,7 +138,7 @@ rb_orient2d_filter(double ax, double ay, double bx, double by, double cx, double
 	return RB_UNSURE;
 }
 
-/* Performs steps 2 to 5; out of line, because they are large and rarely needed. */
+/* Decides orient3d by steps 2 to 5; out of line, because these are large and rarely needed. */
 RB_HOST_DEVICE_CALL int
 rb_orient3d_hard(rb_exact_env *env, const double *a, const double *b, const double *c,
 				 const double *d)
@@ -187,7 +187,7 @@ rb_orient3d_hard(rb_exact_env *env, const double *a, const double *b, const doub
 #endif
 }
 
-/* Performs the steps after the filter in the plane; out of line like rb_orient3d_hard. */
+/* Decides orient2d by steps 2 to 5; out of line like rb_orient3d_hard. */
 RB_HOST_DEVICE_CALL int
 rb_orient2d_hard(rb_exact_env *env, double ax, double ay, double bx, double by, double cx,
 				 double cy)
@@ -235,8 +235,8 @@ rb_orient2d_hard(rb_exact_env *env, double ax, double ay, double bx, double by, 
 }
 
 /*
- * Returns -1, 0 or 1. Returns RB_UNSURE if the filters do not decide and env->exact is false or, on
- * the device, if only GMP could decide.
+ * Returns the exact sign of orient3d. Returns RB_UNSURE if the filters do not decide and env->exact
+ * is false or, on the device, if only GMP could decide.
  */
 RB_HOST_DEVICE int
 rb_orient3d_at(rb_exact_env *env, const double *a, const double *b, const double *c,
@@ -253,8 +253,7 @@ rb_orient3d_at(rb_exact_env *env, const double *a, const double *b, const double
 }
 
 /*
- * Returns the exact sign of orient2d by the steps above; RB_UNSURE only if env does not allow the
- * last one.
+ * Returns the exact sign of orient2d. Returns RB_UNSURE only if env does not allow the last step.
  */
 RB_HOST_DEVICE int
 rb_orient2d_at(rb_exact_env *env, double ax, double ay, double bx, double by, double cx, double cy)

@@ -90,9 +90,9 @@ count_devices_of_backend(const rb_backend *device)
 }
 
 /*
- * Lists the usable devices that are to share a join, initialized ones first, among those that the
- * settings permit. Writes to `text` why a requested device is missing. If only devices may be used
- * and a requested one does not exist, returns 0.
+ * Lists the usable devices that the settings permit to share a join, initialized ones first. Writes
+ * to `text` why a requested device is missing. If only devices may be used and a requested one does
+ * not exist, returns 0.
  */
 static int
 list_devices_for_join(const rb_context *ctx, const rb_backend *device, int card[RB_MAX_DEVICES],

@@ -95,12 +95,12 @@ rb_tile_clip(const rb_job *job, double lo[3], double hi[3])
 }
 
 /*
- * Returns true if a part with that box can be in a pair of the partition. A partition is a tile for
- * pairs of parts, with the reference point of their padded boxes. Sets *starts to the axes on which
- * the box begins within the partition, with the bits that a grid uses for its cells (grid.h). If
- * both parts of a pair pass this test, the pair belongs to the partition if on each axis one of
- * their boxes begins within it: both begin below its high end, so the larger of their low ends is
- * below it, too, and is not below its low end.
+ * Returns true if a part with the given box can be in a pair of the partition. A partition is a
+ * tile for pairs of parts, with the reference point of their padded boxes. Sets *starts to the axes
+ * on which the box begins within the partition, with the bits that a grid uses for its cells
+ * (grid.h). If both parts of a pair pass this test, the pair belongs to the partition if on each
+ * axis one of their boxes begins within it: both begin below its high end, so the larger of their
+ * low ends is below it, too, and is not below its low end.
  */
 RB_HOST_DEVICE bool
 rb_partition_meets(const rb_box *share, const double lo[3], const double hi[3], uint32_t *starts)
