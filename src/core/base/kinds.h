@@ -21,7 +21,7 @@
 	X(RB_BOX2, 2, 2)                                                                     \
 	X(RB_POINT3, 1, 3)  /* not joined itself: converted to a ray */                      \
 	X(RB_CUBOID3, 2, 3) /* center, size >= 0; not joined itself: converted to its box */ \
-	X(RB_EDGE2, 2, 2)   /* edge of a polygon in the plane; zero length marks a ring (plane.h) */
+	X(RB_EDGE2, 2, 2)   /* edge of a polygon in the plane; zero length marks a ring (set.h) */
 
 #define RB_KIND_NAME(kind, points, dims) kind,
 typedef enum rb_kind

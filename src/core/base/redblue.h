@@ -130,8 +130,8 @@ extern const char *rb_status_text(rb_status status);
 typedef struct rb_error
 {
 	rb_status status;
-	uint64_t need; /* bytes, number of objects, or id of a row, depending on the status */
-	uint64_t limit;
+	uint64_t need;  /* bytes, number of objects, or id of a row, depending on the status */
+	uint64_t limit; /* limit that `need` exceeds, or other details, depending on the status */
 	char text[200]; /* further details, or empty */
 } rb_error;
 
@@ -518,10 +518,7 @@ extern rb_status rb_cache_put(rb_cache *cache, const void *key, size_t key_size,
 /* Returns the entry of a key, or NULL. */
 extern rb_cache_entry *rb_cache_find(rb_cache *cache, const void *key, size_t key_size);
 
-/*
- * Marks an entry as used and returns its set. The caller must hold a reference while it uses the
- * set.
- */
+/* Marks an entry as used, adds a reference to its set, and returns the set. */
 extern const rb_set *rb_cache_use(rb_cache *cache, rb_cache_entry *kept);
 
 /* Removes an entry. */
@@ -1145,10 +1142,14 @@ extern int rb_orient2d(const double a[2], const double b[2], const double c[2]);
 /* Returns the sign of the volume of the tetrahedron a, b, c, d. */
 extern int rb_orient3d(const double a[3], const double b[3], const double c[3], const double d[3]);
 /*
- * Return 1 if the last point is inside the circle or sphere through the other points in positive
- * orientation, -1 if it is outside, 0 if it is on it.
+ * Returns 1 if d is inside the circle through a, b and c, which turn left, -1 if it is outside, 0 if
+ * it is on the circle.
  */
 extern int rb_incircle(const double a[2], const double b[2], const double c[2], const double d[2]);
+/*
+ * Returns 1 if e is inside the sphere through a, b, c and d, whose orient3d is 1, -1 if it is
+ * outside, 0 if it is on the sphere.
+ */
 extern int rb_insphere(const double a[3], const double b[3], const double c[3], const double d[3],
 					   const double e[3]);
 

@@ -18,9 +18,13 @@ extern "C"
 
 /* ---- signs (gmp_predicates.c): -1, 0 or 1 ---- */
 
+/* Returns the exact sign of orient2d (orient.h). */
 extern int rb_gmp_orient2d(double ax, double ay, double bx, double by, double cx, double cy);
+/* Returns the exact sign of orient3d (orient.h). */
 extern int rb_gmp_orient3d(const double *a, const double *b, const double *c, const double *d);
+/* Returns the exact sign of incircle (predicates.c). */
 extern int rb_gmp_incircle(const double *a, const double *b, const double *c, const double *d);
+/* Returns the exact sign of insphere (insphere.h), without ties broken. */
 extern int rb_gmp_insphere(const double *a, const double *b, const double *c, const double *d,
 						   const double *e);
 

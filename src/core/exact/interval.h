@@ -72,8 +72,9 @@ RB_HOST_DEVICE double rb_sub_hi(double x, double y) { return rb_upper(__dsub_ru(
 
 #define RB_STEP		DBL_EPSILON	/* 2u */
 
-/* Return a lower or an upper bound of the exact result of an operation that was rounded to r. */
+/* Returns a lower bound of the exact result of an operation that was rounded to r. */
 RB_HOST_DEVICE double rb_down(double r) { return rb_lower(r - RB_STEP * fabs(r)); }
+/* Returns an upper bound of the exact result of an operation that was rounded to r. */
 RB_HOST_DEVICE double rb_up(double r) { return rb_upper(r + RB_STEP * fabs(r)); }
 
 RB_HOST_DEVICE double rb_add_lo(double x, double y) { return rb_down(x + y); }
@@ -83,8 +84,9 @@ RB_HOST_DEVICE double rb_sub_hi(double x, double y) { return rb_up(x - y); }
 
 #endif
 
-/* Return the smaller and the larger of two numbers, neither of which is NaN. */
+/* Returns the smaller of two numbers, neither of which is NaN. */
 RB_HOST_DEVICE double rb_min(double x, double y) { return x < y ? x : y; }
+/* Returns the larger of two numbers, neither of which is NaN. */
 RB_HOST_DEVICE double rb_max(double x, double y) { return x > y ? x : y; }
 /* clang-format on */
 

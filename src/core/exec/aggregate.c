@@ -265,8 +265,8 @@ rb_aggregate_marked(const rb_aggregate *a)
 /*
  * Groups pairs by row: count, prefix sum, scatter, and sort within each group.
  *
- * This is a counting sort on all threads. As in the grid (grid_build.c), one atomic counter per
- * group assigns the positions, so threads need no lists of their own. Pairs of one red row arrive
+ * This is a counting sort on all threads. Unlike in the grid (grid_build.c), one atomic counter per
+ * group assigns the positions, so threads need no counts of their own. Pairs of one red row arrive
  * together from the join, so a run of them reserves its positions with one operation. The threads
  * store the members of a group in an arbitrary order. Sorting them afterwards makes the result
  * reproducible and costs little, since most groups are small.

@@ -122,7 +122,7 @@ extern rb_status rb_aggregate_end(rb_aggregate *a);
 /* Adds distinct pairs of rows; callable from any thread. */
 extern rb_status rb_aggregate_add(rb_aggregate *a, const rb_pair *rows, size_t n);
 
-/* RB_HITS: marks the rows of pairs of parts, which may contain duplicates. */
+/* Marks the rows of pairs of parts, which may contain duplicates (RB_HITS). */
 extern void rb_aggregate_mark(rb_aggregate *a, const rb_pair *parts, size_t n);
 
 /* Adds words computed by a device (put_words of rb_sink). */
@@ -131,7 +131,7 @@ extern void rb_aggregate_add_words(rb_aggregate *a, const uint32_t *words, size_
 /* Returns the number of pairs in all counts that a device has added. */
 extern uint64_t rb_aggregate_added(const rb_aggregate *a);
 
-/* RB_HITS: returns the number of matched rows. */
+/* Returns the number of matched rows (RB_HITS). */
 extern uint64_t rb_aggregate_marked(const rb_aggregate *a);
 
 /* ---- whether a pair of rows belongs to the tile of a job (row_pairs.c) ---- */

@@ -334,8 +334,8 @@ compute_pair_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint6
 }
 
 /*
- * RB_RAY_PARITY: returns true if the row of blue is a valid solid and its box contains the ray's
- * start.
+ * Returns true if the row of blue is a valid solid and its box contains the ray's start
+ * (RB_RAY_PARITY).
  */
 static bool
 is_ray_within_solid_box(const rb_stream *s, rb_pair parts)
@@ -562,7 +562,7 @@ prepare_tile_of_stream(rb_stream *s)
 	return status;
 }
 
-/* RB_RAY_PARITY: checks the solids, then replaces the points by rays. */
+/* Checks the solids, then replaces the points by rays (RB_RAY_PARITY). */
 static rb_status
 prepare_rays_of_points(rb_stream *s)
 {

@@ -169,7 +169,7 @@ typedef struct rb_boxes
 	size_t order_cap;
 	uint32_t n;
 	uint32_t first[12]; /* Index of the first box of each level */
-	int levels;
+	int levels;         /* Number of levels of the tree */
 } rb_boxes;
 
 /* Reserves memory for n boxes, which the caller then writes to b->box, six doubles each. */

@@ -293,8 +293,8 @@ typedef struct rb_bounds
 	rb_cpu *c;
 	const rb_set *o;
 	rb_list list;
-	double *lo; /* bounds found by all parts of the loop so far */
-	double *hi;
+	double *lo; /* low ends of the boxes in all pieces of the loop so far */
+	double *hi; /* high ends of the boxes in all pieces of the loop so far */
 } rb_bounds;
 
 /* Extends the bounds by the boxes of a range of the list. */

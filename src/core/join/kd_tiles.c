@@ -72,8 +72,8 @@ typedef struct rb_sample_join
 	rb_set side[2];    /* the grown boxes of the rows in use */
 	uint32_t *from[2]; /* number of each row in its sample */
 	uint64_t found;
-	uint64_t equal; /* pairs of equal boxes, not included in `found` */
-	double *equal_at;
+	uint64_t equal;   /* pairs of equal boxes, not included in `found` */
+	double *equal_at; /* locations of pairs of equal boxes */
 	size_t equal_cap;
 	bool overflow;
 } rb_sample_join;

@@ -91,7 +91,7 @@ struct rb_leaf
 	bool slabs;      /* true if a k-DOP test precedes the float stage when there are many pairs */
 	rb_frame frame;  /* frame of the float and k-DOP data */
 	bool stars;      /* true if pairs that share only a corner or edge do not count */
-	bool directions; /* true if the tiles' boxes are boxes of directions (join.h) */
+	bool directions; /* true if the tiles' boxes are boxes of directions (star_boxes.h) */
 	int star_depth;
 
 	/* Statistics */

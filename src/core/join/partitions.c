@@ -61,13 +61,13 @@ typedef struct rb_cutting
 	double pad;
 	uint32_t n;
 	rb_sample_part *place;
-	uint32_t count[2];    /* Number of sampled parts of each side */
-	double stands_for[2]; /* Number of input parts that each sampled part represents */
-	double mean[2][3];    /* Mean extents of each side */
-	int bins;
+	uint32_t count[2];            /* Number of sampled parts of each side */
+	double stands_for[2];         /* Number of input parts that each sampled part represents */
+	double mean[2][3];            /* Mean extents of each side */
+	int bins;                     /* Number of bins along each axis */
 	double cut[3][BINS_FLAT + 1]; /* Starts of the bins, and the end of the last one */
-	double *in_cell[2];
-	rb_box *share; /* Next partition to be written */
+	double *in_cell[2];           /* Number of sampled parts of each side in each cell */
+	rb_box *share;                /* Next partition to be written */
 } rb_cutting;
 
 /* ---- sample ---- */

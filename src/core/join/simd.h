@@ -83,7 +83,7 @@ typedef struct rb_plane_face /* initialized by rb_face_init, simd.h */
 	double k;
 	double e;
 	double ke;     /* k e + RB_TINY, or RB_EXACT for a flat face */
-	double margin; /* extra bound that proves a corner to be beyond the job's distance (leaf.c) */
+	double margin; /* extra bound that proves a corner to be beyond the job's distance */
 } __attribute__((aligned(64))) rb_plane_face;
 
 /*
@@ -276,7 +276,8 @@ rb_kernel_best(void)
 /* ---- triangles prepared for plane side tests ---- */
 
 /*
- * Prepares a triangle for plane side tests: computes its normal and the error bound (simd.h).
+ * Prepares a triangle for plane side tests: computes its normal and its error bound
+ * (rb_plane_face).
  */
 
 /*

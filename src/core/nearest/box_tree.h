@@ -40,8 +40,8 @@ typedef int64_t rb_four_bits __attribute__((vector_size(32), aligned(16)));
 
 typedef struct rb_tree_node
 {
-	rb_four lo[3]; /* boxes of the children */
-	rb_four hi[3];
+	rb_four lo[3];               /* low ends of the boxes of the children, by axis */
+	rb_four hi[3];               /* high ends of the boxes of the children, by axis */
 	uint32_t least[RB_TREE_FAN]; /* smallest rank of a row below each child */
 } rb_tree_node;
 

@@ -35,10 +35,10 @@ typedef struct rb_distance_state
 	bool planar;       /* true if minor and size are those of the part's plane */
 	double minor[3];
 	double size[3];
-	uint32_t labels;     /* last label assigned for this red row */
-	uint32_t square_red; /* parts whose exact distance is cached, or UINT32_MAX if none */
-	uint32_t square_blue;
-	rb_square square; /* cached exact distance of these parts, which is compared with many */
+	uint32_t labels;      /* last label assigned for this red row */
+	uint32_t square_red;  /* red part of the pair in `square`, or UINT32_MAX */
+	uint32_t square_blue; /* blue part of the pair in `square`, or UINT32_MAX */
+	rb_square square;     /* cached exact distance of a pair, which is compared with many */
 } rb_distance_state;
 
 /*

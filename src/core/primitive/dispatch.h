@@ -16,7 +16,7 @@
 #include "core/primitive/ray.h"
 #include "core/primitive/triangle.h"
 
-/* Leaf functions for RB_MEET: each returns 1 if the parts share a point, 0 if not, or RB_UNSURE. */
+/* Decides RB_MEET for two triangles: returns 1 if they share a point, 0 if not, or RB_UNSURE. */
 RB_HOST_DEVICE int
 rb_leaf_triangles(rb_exact_env *env, const double *red, const double *blue)
 {
@@ -26,25 +26,28 @@ rb_leaf_triangles(rb_exact_env *env, const double *red, const double *blue)
 	return rb_triangle_triangle(env, red, blue, sb, sr);
 }
 
+/* Decides RB_MEET for a red segment and a blue triangle, with the results of rb_leaf_triangles. */
 RB_HOST_DEVICE int
 rb_leaf_segment_triangle(rb_exact_env *env, const double *red, const double *blue)
 {
 	return rb_segment_triangle(env, red, blue);
 }
 
+/* Decides RB_MEET for a red triangle and a blue segment, with the results of rb_leaf_triangles. */
 RB_HOST_DEVICE int
 rb_leaf_triangle_segment(rb_exact_env *env, const double *red, const double *blue)
 {
 	return rb_segment_triangle(env, blue, red);
 }
 
+/* Decides RB_MEET for two segments in the plane, with the results of rb_leaf_triangles. */
 RB_HOST_DEVICE int
 rb_leaf_segments2(rb_exact_env *env, const double *red, const double *blue)
 {
 	return rb_segments_meet2(env, red, red + 2, blue, blue + 2);
 }
 
-/* Returns 1, since the boxes are known to overlap. */
+/* Decides RB_MEET for two boxes: returns 1, since the boxes are known to overlap. */
 RB_HOST_DEVICE int
 rb_leaf_boxes(rb_exact_env *env, const double *red, const double *blue)
 {
@@ -53,8 +56,9 @@ rb_leaf_boxes(rb_exact_env *env, const double *red, const double *blue)
 }
 
 /*
- * The following leaves are not inlined: inlined into a kernel that also contains the intersection
- * test, they would take registers from it.
+ * Decides RB_CONTACT for two triangles: returns the contact's code, 0 if there is none, or
+ * RB_UNSURE. Leaves for contacts are not inlined: inlined into a kernel that also contains the
+ * intersection test, they would take registers from it.
  */
 RB_HOST_DEVICE_CALL int
 rb_leaf_triangles_contact(rb_exact_env *env, const double *red, const double *blue)
@@ -66,7 +70,8 @@ rb_leaf_triangles_contact(rb_exact_env *env, const double *red, const double *bl
 }
 
 /*
- * Leaf functions for RB_CONTACT: each returns the contact's code, 0 if there is none, or RB_UNSURE.
+ * Decides RB_CONTACT for a red segment and a blue triangle, with the results of
+ * rb_leaf_triangles_contact.
  */
 RB_HOST_DEVICE_CALL int
 rb_leaf_segment_triangle_contact(rb_exact_env *env, const double *red, const double *blue)
@@ -74,19 +79,26 @@ rb_leaf_segment_triangle_contact(rb_exact_env *env, const double *red, const dou
 	return rb_segment_triangle_contact(env, red, blue);
 }
 
+/*
+ * Decides RB_CONTACT for a red triangle and a blue segment, with the results of
+ * rb_leaf_triangles_contact.
+ */
 RB_HOST_DEVICE_CALL int
 rb_leaf_triangle_segment_contact(rb_exact_env *env, const double *red, const double *blue)
 {
 	return rb_segment_triangle_contact(env, blue, red);
 }
 
+/*
+ * Decides RB_CONTACT for two segments in the plane, with the results of rb_leaf_triangles_contact.
+ */
 RB_HOST_DEVICE_CALL int
 rb_leaf_segments2_contact(rb_exact_env *env, const double *red, const double *blue)
 {
 	return rb_segments_contact2(env, red, red + 2, blue, blue + 2);
 }
 
-/* Leaf function for RB_SELF_INTERSECT, with the results of rb_triangle_self_intersect. */
+/* Decides RB_SELF_INTERSECT for two triangles, with the results of rb_triangle_self_intersect. */
 RB_HOST_DEVICE_CALL int
 rb_leaf_self_intersect(rb_exact_env *env, const double *red, const double *blue)
 {
@@ -157,25 +169,28 @@ rb_pair_within(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const dou
 	return sign == RB_UNSURE || meet == RB_UNSURE ? RB_UNSURE : RB_WITHIN_OF(0);
 }
 
-/* Leaf functions for RB_WITHIN: each returns the results of rb_pair_within. */
+/* Decides RB_WITHIN for two triangles (rb_pair_within). */
 RB_HOST_DEVICE int
 rb_leaf_within_triangles(rb_exact_env *env, const double *red, const double *blue)
 {
 	return rb_pair_within(env, RB_TRIANGLE3, RB_TRIANGLE3, red, blue);
 }
 
+/* Decides RB_WITHIN for a red segment and a blue triangle (rb_pair_within). */
 RB_HOST_DEVICE int
 rb_leaf_within_segment_triangle(rb_exact_env *env, const double *red, const double *blue)
 {
 	return rb_pair_within(env, RB_SEGMENT3, RB_TRIANGLE3, red, blue);
 }
 
+/* Decides RB_WITHIN for a red triangle and a blue segment (rb_pair_within). */
 RB_HOST_DEVICE int
 rb_leaf_within_triangle_segment(rb_exact_env *env, const double *red, const double *blue)
 {
 	return rb_pair_within(env, RB_TRIANGLE3, RB_SEGMENT3, red, blue);
 }
 
+/* Decides RB_WITHIN for two segments in the plane (rb_pair_within). */
 RB_HOST_DEVICE int
 rb_leaf_within_segments2(rb_exact_env *env, const double *red, const double *blue)
 {

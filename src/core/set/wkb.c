@@ -357,9 +357,8 @@ append_segments2(reader *r, uint32_t type, uint32_t nrings, point_list points)
 }
 
 /*
- * Adds the edges of a ring of a polygon, without Z, after marks (plane.h). Points that repeat the
- * one before them are skipped. A polygon without a shell is empty, as for PostGIS, whatever its
- * holes.
+ * Adds the edges of a ring of a polygon, without Z, after marks (set.h). Points that repeat the one
+ * before them are skipped. A polygon without a shell is empty, as for PostGIS, whatever its holes.
  */
 static rb_geometry_fault
 append_ring_edges(reader *r, uint32_t type, uint32_t nrings, point_list ring)
