@@ -91,7 +91,7 @@ link_block_to_ring(rb_memory_block *head, rb_memory_block *block)
 	head->next = block;
 }
 
-/* Removes a block that is freed, resized or moved from the ring of used blocks. */
+/* Removes a block from the ring of used blocks, because it is freed, resized or moved. */
 static void
 unlink_block_from_ring(rb_memory_block *block)
 {

@@ -216,7 +216,7 @@ context_of_team(const rb_thread *me)
 
 /* The functions from here to the public operations require the team's lock. */
 
-/* Returns true if a thread that waits for `awaits` may execute tasks of this group. */
+/* Returns true if a thread that waits for `awaits` may execute tasks of `group`. */
 static bool
 can_execute_task(const rb_group *awaits, const rb_group *group)
 {

@@ -159,7 +159,9 @@ is_nearest_over_edges(const rb_number *r, const rb_number *u, const rb_number *v
 	return is_number_between(&s, q);
 }
 
-/* Returns true if these are the nearest features, and sets p and q from them. */
+/*
+ * Returns true if the two features are the nearest ones of the hulls, and sets p and q from them.
+ */
 static bool
 are_features_nearest(measure *m, rb_feature red, rb_feature blue)
 {

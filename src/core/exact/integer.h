@@ -69,8 +69,8 @@ rb_integer_unit(double largest, double *scale, double *unit)
 
 /*
  * Converts x to a unit of rb_integer_unit. Returns false if x is not an integer multiple of it.
- * Multiplying back tests whether x is an integer multiple of the unit: n has at most 53 significant
- * bits, so n * unit is exact. The test also detects an x so small that x
+ * Multiplying back tests this: n has at most 53 significant bits, so n * unit is exact. The test
+ * also detects an x so small that x
  * * scale underflowed.
  */
 RB_HOST_DEVICE bool

@@ -100,7 +100,7 @@ add_row_pair(rb_unique *u, uint64_t key, bool *known)
 	return RB_OK;
 }
 
-/* Adds the payload of a pair of parts to the pair of rows with that key. */
+/* Adds the payload of a pair of parts to the pair of rows with the given key. */
 static inline rb_status
 merge_row_pair(rb_unique *u, uint64_t key, uint64_t payload)
 {

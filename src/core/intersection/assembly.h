@@ -111,10 +111,10 @@ typedef struct rb_curve_piece
 	uint32_t from;
 	uint32_t to;
 	uint8_t dimension;
-	uint8_t along; /* For a segment: rb_along; `edge` is the number of that edge */
+	uint8_t along; /* For a segment: an rb_along; if it is an edge, `edge` is its number */
 	uint8_t edge;
 	uint8_t axis; /* Projection axis of a polygon */
-	int8_t turn;  /* Orientation of the red triangle in that projection */
+	int8_t turn;  /* Orientation of the red triangle in the projection along `axis` */
 	/*
 	 * For a polygon that rounding has collapsed to a segment: bitmasks of the edges of both parts
 	 * on which the segment lies

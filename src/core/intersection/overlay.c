@@ -325,7 +325,7 @@ cut_polygon_by_piece(void *user, uint32_t item)
 
 	if (b->dimension != 2 || b->what != a->what || item == o->item ||
 		(a->turn != b->turn ? a->turn > b->turn : item > o->item) ||
-		(o->cut && o->first == work->n)) /* Nothing is left of it */
+		(o->cut && o->first == work->n)) /* Nothing is left of the polygon */
 		return RB_OK;
 	if (++o->steps % 64 == 0 && rb_should_stop(c->ctx))
 		return RB_STOPPED;

@@ -436,7 +436,7 @@ join_lists_in_cell(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const do
 		double began = rb_now_ms();
 
 		status = rb_grid_cells_build(me, c, &g, list);
-		if (depth == 0) /* at greater depth, this time is part of that of the leaves */
+		if (depth == 0) /* at greater depth, this time counts as time of the leaves */
 			c->ctx->stats.stage[RB_STAGE_GRID].ms += (rb_now_ms() - began) * c->threads;
 		if (status == RB_OK)
 		{

@@ -334,7 +334,10 @@ select_overlapping_boxes(bool slabs, const rb_box_row *red, const rb_box_rows *r
 						 uint32_t end, uint32_t *out, rb_boxes_met *counts)
 {
 	const double *lo = red->lo, *hi = red->hi;
-	/* The axes on which this box does not start here. A row must start here on all of them. */
+	/*
+	 * The axes on which the red box does not start in this cell. A row must start in it on all of
+	 * them.
+	 */
 	const uint32_t need = RB_STARTS_ALL & ~red->starts;
 	/* Local copies are needed because the compiler cannot exclude that out overlaps the rows. */
 	const double *row_lx = rows->lo[0], *row_ly = rows->lo[1], *row_lz = rows->lo[2];

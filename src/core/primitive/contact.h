@@ -307,7 +307,9 @@ rb_needle_contact(rb_exact_env *env, const double *t, const int s[3], const doub
 	return RB_CONTACT_OF(0, how == 1 && rb_on_both_sides(s));
 }
 
-/* Computes the signs that are unknown; those of common vertices are 0. */
+/*
+ * Computes the unknown signs of t's vertices against a plane; the signs of common vertices are 0.
+ */
 RB_HOST_DEVICE void
 rb_signs_of_corners(rb_exact_env *env, const double *plane, const double *t, unsigned common,
 					int s[3])

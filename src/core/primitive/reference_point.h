@@ -45,7 +45,7 @@ rb_tile_meets(int dims, const double *low, const double *reach, const double *ti
 	return meets;
 }
 
-/* Returns true if the tile owns the pair of two rows whose boxes have these low ends. */
+/* Returns true if the tile owns the pair of two rows whose boxes have the low ends red and blue. */
 RB_HOST_DEVICE bool
 rb_tile_owns(int dims, const rb_box *tile, const double *red, const double *blue)
 {
