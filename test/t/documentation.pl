@@ -189,10 +189,10 @@ for my $function (split /\n/, $node->safe_psql('postgres',
 {
 	like($reference, qr/\b$function\b/, "doc/reference.md has $function");
 }
-my $readme = slurp_file("$top/README.md");
+my $settings = slurp_file("$top/doc/settings.md");
 for my $setting (split /\n/, $node->safe_psql('postgres', "LOAD 'redblue'; SELECT name FROM pg_settings WHERE name LIKE 'redblue.%' ORDER BY 1"))
 {
-	like($readme, qr/`\Q$setting\E`/, "README.md has $setting");
+	like($settings, qr/`\Q$setting\E`/, "doc/settings.md has $setting");
 }
 
 # ---- the job ----

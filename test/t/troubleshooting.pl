@@ -1,4 +1,4 @@
-# Tests that the messages that README.md quotes under Troubleshooting are real: each is raised here, and compared with
+# Tests that the messages that doc/troubleshooting.md quotes are real: each is raised here, and compared with
 # the whole quote, in which "..." stands for any text.
 #
 # A quote is in backquotes in the first column. The first one of a row is a message, or a line of make; DETAIL, HINT and
@@ -129,7 +129,7 @@ raise('restored', "SET search_path = ''; SELECT * FROM public.redblue_triangle_p
 
 # ---- quotes of the page ----
 
-my ($table) = slurp_file("$top/README.md") =~ /^## Troubleshooting\n(.*?)^## /ms;
+my $table = slurp_file("$top/doc/troubleshooting.md");
 my (%met, $quotes);
 for my $row (grep { /^\|.*`/ } split /\n/, $table)
 {
