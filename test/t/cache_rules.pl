@@ -2,6 +2,7 @@
 # (test/cache_rules removes the rules one by one). Also tests the cost of the cache, its memory, and its privileges.
 #
 # REDBLUE_CASES="logged created" runs only these cases.
+# run: long
 use strict;
 use warnings;
 use FindBin;

@@ -1,6 +1,6 @@
 # Compares the pairs of real and generated meshes and lines, by number and checksum and for each way to call the join,
 # with results that another exact method computed.
-# run: quick
+# run: quick long
 use strict;
 use warnings;
 use FindBin;

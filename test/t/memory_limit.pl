@@ -1,5 +1,6 @@
 # Tests redblue.memory_limit, and a system without free memory: an ERROR states the required amount, and the session
 # continues. Also tests how much memory an idle session keeps.
+# run: long
 use strict;
 use warnings;
 use FindBin;

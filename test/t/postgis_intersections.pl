@@ -1,5 +1,6 @@
 # Tests redblue_postgis: intersections of all pairs of two tables, and objects in solids: canceled, short of memory,
 # with cached tables.
+# run: long
 use strict;
 use warnings;
 use FindBin;

@@ -1,6 +1,6 @@
 # Tests redblue_postgis: functions of two geometries that are canceled, short of memory, called in parallel, and called
 # again when data of an earlier call may remain.
-# run: quick
+# run: quick long
 use strict;
 use warnings;
 use FindBin;

@@ -1,5 +1,6 @@
 # Tests sides that the worker has cached for all sessions: one session has them cached, others use them, and whatever
 # happens to the worker, the cache or a session, the result is that of the table.
+# run: long
 use strict;
 use warnings;
 use FindBin;
