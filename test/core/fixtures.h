@@ -1,7 +1,7 @@
 /*
  * fixtures.h
  *	  Provides what several C tests use: random numbers, sides of a join, lists of pairs, stubs of
- *	  backends, stops after some time, and counted allocations.
+ *	  backends, stops after some time, comparisons of work, and counted allocations.
  */
 #ifndef FIXTURES_H
 #define FIXTURES_H
@@ -82,6 +82,19 @@ typedef struct stopper
 
 extern void stop_after(stopper *s, rb_context *ctx, double ms);
 extern double stop_done(stopper *s);
+
+/* How late the stops of a test were; all fields are 0 at the start */
+typedef struct stop_delay
+{
+	double worst_ms; /* Longest delay of a stop, each by its best try */
+	double least_ms; /* Shortest delay among the tries of the current stop */
+	int tries;       /* Number of these tries */
+} stop_delay;
+
+extern bool repeats_late_stop(stop_delay *delay, double late_ms, double limit_ms);
+
+extern bool work_is_bounded(double (*measure)(int size), double times, double more_ms,
+							double least[2]);
 
 /* ---- allocations of GMP ---- */
 

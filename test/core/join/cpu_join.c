@@ -8,16 +8,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
-
-static double
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double) t.tv_sec * 1e3 + (double) t.tv_nsec * 1e-6;
-}
 
 /* ---- triangle soups ---- */
 
@@ -475,6 +465,7 @@ stopping(void)
 {
 	soup r = soup_new(5000), b = soup_new(5000);
 	setting set = plain;
+	stop_delay delay = {0};
 	double began;
 	answer a;
 
@@ -482,12 +473,15 @@ stopping(void)
 	lattice(&b, 2, 1);
 	set.filters = 0; /* GMP for every sign: the slowest setting */
 	set.stop_after = 1;
-	began = now_ms();
-	a = join(&r, &b, &set);
-	CHECK(a.status == RB_OK, "%s", rb_status_text(a.status));
-	CHECK(now_ms() - began < 2000, "took %g ms to stop", now_ms() - began);
-	CHECK(a.left == 0, "%lu bytes left", (unsigned long) a.left);
-	free(a.list.pair);
+	do
+	{
+		began = check_work_ms();
+		a = join(&r, &b, &set);
+		CHECK(a.status == RB_OK, "%s", rb_status_text(a.status));
+		CHECK(a.left == 0, "%lu bytes left", (unsigned long) a.left);
+		free(a.list.pair);
+	} while (repeats_late_stop(&delay, check_work_ms() - began, 2000));
+	CHECK(delay.worst_ms < 2000, "took %g ms of work to stop", delay.worst_ms);
 
 	set.filters = RB_FILTER_ALL;
 	set.stop_after = 200000;

@@ -320,22 +320,29 @@ static void
 anything_wild(int family)
 {
 	const rb_plc from = plc();
-	rb_context ctx;
-	rb_tets tets;
-	rb_status status;
-	stopper s;
-	double late;
+	stop_delay delay = {0};
+	bool again;
 
-	rb_context_init(&ctx, memory);
-	stop_after(&s, &ctx, 30);
-	status = rb_tetrahedralize(&ctx, &from, RB_KEEP_HULL, &tets, &flaw);
-	late = stop_done(&s);
-	CHECK(status == RB_OK || status == RB_BAD_PLC || (late >= 0 && status == RB_STOPPED), "%s: %d",
-		  points_family_name[family], status);
-	CHECK(late < 200, "%s: %g ms late", points_family_name[family], late);
-	rb_tets_free(memory, &tets);
-	CHECK(rb_memory_used(memory) == 0, "%lu bytes are left",
-		  (unsigned long) rb_memory_used(memory));
+	do
+	{
+		rb_context ctx;
+		rb_tets tets;
+		rb_status status;
+		stopper s;
+		double late;
+
+		rb_context_init(&ctx, memory);
+		stop_after(&s, &ctx, 30);
+		status = rb_tetrahedralize(&ctx, &from, RB_KEEP_HULL, &tets, &flaw);
+		late = stop_done(&s);
+		again = repeats_late_stop(&delay, late, 200);
+		CHECK(status == RB_OK || status == RB_BAD_PLC || (late >= 0 && status == RB_STOPPED),
+			  "%s: %d", points_family_name[family], status);
+		rb_tets_free(memory, &tets);
+		CHECK(rb_memory_used(memory) == 0, "%lu bytes are left",
+			  (unsigned long) rb_memory_used(memory));
+	} while (again);
+	CHECK(delay.worst_ms < 200, "%s: %g ms late", points_family_name[family], delay.worst_ms);
 }
 
 /*
@@ -662,14 +669,16 @@ stops(void)
 {
 	for (size_t i = 0; i < sizeof large_models / sizeof large_models[0]; i++)
 	{
-		double whole = 0, worst = 0;
+		stop_delay delay = {0};
+		double whole = 0;
 		long n = check_rounds(12), stopped = 0;
+		bool again;
 		rb_plc from;
 
 		clear();
 		large_models[i]();
 		from = plc();
-		for (long k = 0; k <= n; k++)
+		for (long k = 0; k <= n; k += !again)
 		{
 			rb_context ctx;
 			rb_tets tets;
@@ -682,7 +691,7 @@ stops(void)
 			status = rb_tetrahedralize(&ctx, &from, RB_KEEP_HULL, &tets, &flaw);
 			late = stop_done(&s);
 			whole = k == 0 ? thread_work_ms() - start : whole;
-			worst = fmax(worst, late);
+			again = repeats_late_stop(&delay, late, fmax(50, whole / 4));
 			stopped += status == RB_STOPPED;
 			CHECK(status == RB_OK || (late >= 0 && status == RB_STOPPED), "model %zu: %d, %s", i,
 				  status, flaw_text());
@@ -691,8 +700,8 @@ stops(void)
 				  (unsigned long) rb_memory_used(memory));
 		}
 		printf("# model %zu: %.0f ms, %ld of %ld stopped, at most %.1f ms late\n", i, whole,
-			   stopped, n, worst);
-		CHECK(worst < fmax(50, whole / 4), "model %zu: %g ms late", i, worst);
+			   stopped, n, delay.worst_ms);
+		CHECK(delay.worst_ms < fmax(50, whole / 4), "model %zu: %g ms late", i, delay.worst_ms);
 	}
 }
 

@@ -76,25 +76,29 @@ build_lattice_of_holes(int n)
 	return end_polygons();
 }
 
+static double
+measure_many_holes(int size)
+{
+	const int n = (int) sqrt((double) check_rounds(10000)), side = size == 1 ? n / 3 : n;
+	measures m;
+	const double work =
+		measure_sets(&m, build_squares_at_holes(side), build_lattice_of_holes(side));
+
+	CHECK(m.n == (size_t) (side * side * 2), "%zu squares of %d", m.n, side * side * 2);
+	for (int i = 0; i < 3 * side * side; i++)
+		CHECK(m.of[i] == 0.125 * (i % 3), "%g in square %d", m.of[i], i);
+	free(m.of);
+	return work;
+}
+
+/* A ninth of the holes and squares takes a ninth of the work, unless all holes are scanned. */
 static void
 many_holes(void)
 {
-	const int n = (int) sqrt((double) check_rounds(10000));
 	double work[2];
-	measures m;
 
-	for (int half = 0; half < 2; half++)
-	{
-		const int side = half == 1 ? n / 3 : n;
-
-		work[half] = measure_sets(&m, build_squares_at_holes(side), build_lattice_of_holes(side));
-		CHECK(m.n == (size_t) (side * side * 2), "%zu squares of %d", m.n, side * side * 2);
-		for (int i = 0; i < 3 * side * side; i++)
-			CHECK(m.of[i] == 0.125 * (i % 3), "%g in square %d", m.of[i], i);
-		free(m.of);
-	}
-	/* A ninth of the holes and squares takes a ninth of the work, unless all holes are scanned. */
-	CHECK(work[0] < 24 * work[1] + 10, "%g ms instead of %g", work[0], 8 * work[1]);
+	CHECK(work_is_bounded(measure_many_holes, 24, 10, work), "%g ms instead of %g", work[0],
+		  9 * work[1]);
 }
 
 /* Adds a comb with n teeth of width 1 and the given height; teeth of odd number are gaps. */
@@ -119,72 +123,81 @@ add_comb(int n, double height)
 }
 
 /* Squares in and between the teeth of a comb, all of which a ray passes */
+static double
+measure_long_rings(int size)
+{
+	const int n = (int) check_rounds(20000), teeth = size == 1 ? n / 8 : n;
+	const rb_set *comb;
+	double work;
+	measures m;
+
+	add_comb(teeth, 1000);
+	end_row(1);
+	comb = end_polygons();
+	for (int i = 0; i < teeth; i++)
+	{
+		add_square(true, 2 * i + 0.75 + 0.25 * (i % 2), 500, 0.5);
+		end_row(i);
+	}
+	work = measure_sets(&m, end_polygons(), comb);
+	for (int i = 0; i < teeth; i++)
+		CHECK(m.of[i] == (i % 2 == 1 ? 0 : 0.125), "%g in square %d", m.of[i], i);
+	free(m.of);
+	return work;
+}
+
 static void
 long_rings(void)
 {
-	const int n = (int) check_rounds(20000);
 	double work[2];
-	measures m;
 
-	for (int part = 0; part < 2; part++)
-	{
-		const int teeth = part == 1 ? n / 8 : n;
-		const rb_set *comb;
-
-		add_comb(teeth, 1000);
-		end_row(1);
-		comb = end_polygons();
-		for (int i = 0; i < teeth; i++)
-		{
-			add_square(true, 2 * i + 0.75 + 0.25 * (i % 2), 500, 0.5);
-			end_row(i);
-		}
-		work[part] = measure_sets(&m, end_polygons(), comb);
-		for (int i = 0; i < teeth; i++)
-			CHECK(m.of[i] == (i % 2 == 1 ? 0 : 0.125), "%g in square %d", m.of[i], i);
-		free(m.of);
-	}
-	CHECK(work[0] < 24 * work[1] + 10, "%g ms instead of %g", work[0], 8 * work[1]);
+	CHECK(work_is_bounded(measure_long_rings, 24, 10, work), "%g ms instead of %g", work[0],
+		  8 * work[1]);
 }
 
-/* A line that passes many polygons is measured with few of its segments in each. */
+/* A line that passes many polygons */
+static double
+measure_long_lines(int size)
+{
+	const int n = (int) check_rounds(20000), squares = size == 1 ? n / 8 : n;
+	const rb_set *line = NULL, *far;
+	double work;
+	rb_builder b;
+	rb_error error;
+	measures m;
+
+	rb_builder_init(&b, memory, RB_SEGMENT2);
+	CHECK(rb_builder_reserve(&b, (size_t) squares * 8, &error) == RB_OK, "no memory");
+	for (int i = 0; i < squares * 8; i++)
+	{
+		const double e[4] = {0.25 * i, 0.5, 0.25 * (i + 1), 0.5};
+
+		memcpy(b.coords + 4 * (size_t) b.nparts++, e, sizeof e);
+	}
+	CHECK(rb_builder_end_row(&b, 1, &error) == RB_OK &&
+			  rb_builder_finish(&b, &line, &error) == RB_OK,
+		  "no set");
+	rb_builder_free(&b);
+	for (int i = 0; i < squares; i++)
+	{
+		add_square(true, 2 * i + 0.125, 0, 1);
+		end_row(i);
+	}
+	far = end_polygons();
+	work = measure_sets(&m, line, far);
+	CHECK(m.n == (size_t) squares && m.of[0] == 1, "%zu lengths, %g", m.n, m.of[0]);
+	free(m.of);
+	return work;
+}
+
+/* A line is measured with few of its segments in each polygon. */
 static void
 long_lines(void)
 {
-	const int n = (int) check_rounds(20000);
 	double work[2];
 
-	for (int part = 0; part < 2; part++)
-	{
-		const int squares = part == 1 ? n / 8 : n;
-		const rb_set *line = NULL, *far;
-		rb_builder b;
-		rb_error error;
-		measures m;
-
-		rb_builder_init(&b, memory, RB_SEGMENT2);
-		CHECK(rb_builder_reserve(&b, (size_t) squares * 8, &error) == RB_OK, "no memory");
-		for (int i = 0; i < squares * 8; i++)
-		{
-			const double e[4] = {0.25 * i, 0.5, 0.25 * (i + 1), 0.5};
-
-			memcpy(b.coords + 4 * (size_t) b.nparts++, e, sizeof e);
-		}
-		CHECK(rb_builder_end_row(&b, 1, &error) == RB_OK &&
-				  rb_builder_finish(&b, &line, &error) == RB_OK,
-			  "no set");
-		rb_builder_free(&b);
-		for (int i = 0; i < squares; i++)
-		{
-			add_square(true, 2 * i + 0.125, 0, 1);
-			end_row(i);
-		}
-		far = end_polygons();
-		work[part] = measure_sets(&m, line, far);
-		CHECK(m.n == (size_t) squares && m.of[0] == 1, "%zu lengths, %g", m.n, m.of[0]);
-		free(m.of);
-	}
-	CHECK(work[0] < 24 * work[1] + 10, "%g ms instead of %g", work[0], 8 * work[1]);
+	CHECK(work_is_bounded(measure_long_lines, 24, 10, work), "%g ms instead of %g", work[0],
+		  8 * work[1]);
 }
 
 int

@@ -392,7 +392,9 @@ stopped(void)
 	const sliver_model *model = &sliver_models[4];
 	const rb_refine_options o = sliver_options(model, 10);
 	const long n = check_rounds(8);
+	stop_delay delay = {0};
 	double whole = 0;
+	bool again;
 	rb_tets t, before;
 	rb_plc from;
 
@@ -400,7 +402,7 @@ stopped(void)
 	from = plc();
 	(void) make(&from, model->keep, 1, &before);
 	(void) make(&from, model->keep, 1, &t);
-	for (long k = -1; k < n; k++)
+	for (long k = -1; k < n; k += !again)
 	{
 		const uint64_t used = rb_memory_used(memory);
 		double start = thread_work_ms(), late;
@@ -415,7 +417,8 @@ stopped(void)
 		status = rb_refine(&ctx, &o, &t, &report);
 		late = stop_done(&s);
 		CHECK(status == RB_OK || (late >= 0 && status == RB_STOPPED), "status %d", status);
-		CHECK(late < fmax(50, whole / 4), "%g ms late", late);
+		again = repeats_late_stop(&delay, late, fmax(50, whole / 4));
+		CHECK(delay.worst_ms < fmax(50, whole / 4), "%g ms late", delay.worst_ms);
 		if (status == RB_OK)
 		{
 			if (k < 0)

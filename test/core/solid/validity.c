@@ -4,12 +4,11 @@
  */
 #include "solids.h"
 #include "check.h"
+#include "fixtures.h"
 #include "naive.h"
 #include "naive_solid.h"
 #include "points.h"
 #include "core/solid/solid.h"
-
-#include <time.h>
 
 static rb_memory *memory;
 static rb_context ctx;
@@ -390,9 +389,9 @@ shells_in_shells(int sites, int shells)
 	}
 }
 
-/* Returns the seconds for checking a solid of stacked blocks, in adjacent or separated columns. */
+/* Returns the work to check a solid of stacked blocks, in adjacent or separated columns, in ms. */
 static double
-check_blocks(double apart)
+measure_blocks(int separated)
 {
 	enum
 	{
@@ -402,8 +401,8 @@ check_blocks(double apart)
 										  {0, 1, 5}, {0, 5, 4}, {2, 6, 7}, {2, 7, 3},
 										  {0, 4, 6}, {0, 6, 2}, {1, 3, 7}, {1, 7, 5}};
 	static double t[9 * 12 * EACH * EACH * EACH];
+	const double apart = separated ? 10 : 1, began = check_work_ms();
 	rb_solid_report report;
-	clock_t begun = clock();
 	uint32_t n = 0;
 
 	for (int i = 0; i < EACH * EACH * EACH; i++)
@@ -417,32 +416,34 @@ check_blocks(double apart)
 	CHECK(rb_solid_check_faces(&ctx, t, n, NULL, &report) == RB_OK && report.closed &&
 			  report.oriented,
 		  "%d", (int) report.fault);
-	return (double) (clock() - begun) / CLOCKS_PER_SEC;
+	return check_work_ms() - began;
 }
 
 /*
  * Tests that each of many groups of triangles considers only few columns besides its own. In
- * adjacent columns there are six times as many groups, and the total time is eight times as long;
- * it was thirty times as long when more columns were considered.
+ * adjacent columns there are six times as many groups, and the work is eight times as much; it was
+ * thirty times as much when more columns were considered.
  */
 static void
 blocks(void)
 {
-	const double apart = check_blocks(10), beside = check_blocks(1);
+	double work[2];
 
-	CHECK(beside < 15 * apart, "%g seconds, %g where they are apart", beside, apart);
+	CHECK(work_is_bounded(measure_blocks, 15, 0, work), "%g ms, %g where they are apart", work[0],
+		  work[1]);
 }
 
 /* Tests very many shells: their total time is no more than the sum of what each should take. */
 static void
 pieces(void)
 {
-	clock_t begun = clock();
+	const double began = check_work_ms();
+	double work;
 
 	shells_in_shells(5, 30);
 	shells_in_shells(10000, 2);
-	CHECK((double) (clock() - begun) < 20.0 * CLOCKS_PER_SEC, "%g seconds",
-		  (double) (clock() - begun) / CLOCKS_PER_SEC);
+	work = check_work_ms() - began;
+	CHECK(work < 20000, "%g ms", work);
 }
 
 /* Tests a call without memory, and one that is asked to stop before it begins. */
