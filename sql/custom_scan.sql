@@ -285,9 +285,7 @@ RESET max_parallel_workers_per_gather;
 SELECT count(*) FROM redblue_triangle_pairs('broken', 'blue');
 SELECT count(*) FROM redblue_triangle_pairs('red', NULL);
 SELECT count(*) FROM redblue_triangle_pairs('red', 'pg_am');
-SET statement_timeout = '30ms';
-SELECT count(*) FROM redblue_triangle_pairs('crowd', 'crowd') p, LATERAL (SELECT pg_sleep(0.001 + red_id * 0)) s;
-RESET statement_timeout;
+SET LOCAL statement_timeout = '30ms'\; SELECT count(*) FROM redblue_triangle_pairs('crowd', 'crowd') p, LATERAL (SELECT pg_sleep(0.001 + red_id * 0)) s;
 SET redblue.memory_limit = '1MB';
 \set VERBOSITY terse
 SELECT count(*) FROM redblue_triangle_pairs('crowd', 'crowd');
@@ -379,9 +377,7 @@ SELECT max(red_id) FROM redblue_triangle_pairs('crowd', 'crowd');
 RESET redblue.memory_limit;
 \set VERBOSITY sqlstate
 SELECT sum(1 / (red_id - 300)) FROM redblue_triangle_pairs('crowd', 'crowd');
-SET statement_timeout = '30ms';
-SELECT count(*) FROM redblue_triangle_pairs('crowd', 'crowd') p WHERE pg_sleep(0.001 + red_id * 0) IS NOT NULL;
-RESET statement_timeout;
+SET LOCAL statement_timeout = '30ms'\; SELECT count(*) FROM redblue_triangle_pairs('crowd', 'crowd') p WHERE pg_sleep(0.001 + red_id * 0) IS NOT NULL;
 \set VERBOSITY default
 SELECT count(*), sum(red_id), sum(blue_id) FROM redblue_triangle_pairs('crowd', 'crowd');
 SET parallel_setup_cost = 1000;

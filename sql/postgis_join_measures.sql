@@ -128,9 +128,7 @@ DELETE FROM duct WHERE id = 3001; DELETE FROM wall WHERE id = 3001;
 -- ---- cancellation: a statement that is stopped, and the next one ----
 CREATE TABLE ball AS SELECT i AS id, (SELECT ST_Translate(ST_Collect(array_agg(box(k * 0.01, k % 7 * 2, k / 7 * 2, 1, 1, 1))), i * 0.003, i * 0.002, i * 0.001) FROM generate_series(0, 48) k) AS geom FROM generate_series(0, 299) i;
 ANALYZE ball;
-SET statement_timeout = '300ms';
-SELECT count(*) FROM (SELECT redblue_overlap_depth(a.geom, b.geom) AS d FROM ball a JOIN ball b ON redblue_intersects(a.geom, b.geom) AND a.id < b.id OFFSET 0) t WHERE d > 0;
-RESET statement_timeout;
+SET LOCAL statement_timeout = '300ms'\; SELECT count(*) FROM (SELECT redblue_overlap_depth(a.geom, b.geom) AS d FROM ball a JOIN ball b ON redblue_intersects(a.geom, b.geom) AND a.id < b.id OFFSET 0) t WHERE d > 0;
 SELECT * FROM compare('SELECT a.id, b.id, redblue_overlap_volume(a.geom, b.geom) FROM ball a JOIN ball b ON redblue_intersects(a.geom, b.geom) AND a.id < b.id WHERE a.id < 8 AND b.id < 8');
 SET client_min_messages = warning;
 DROP SCHEMA postgis_join_measures CASCADE;

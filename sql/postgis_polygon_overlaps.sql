@@ -135,16 +135,12 @@ CREATE TABLE fine_square AS SELECT id, ST_Segmentize(geom, 0.001) AS geom FROM s
 SET redblue.memory_limit = '1MB';
 SELECT split_part(refused, ' ', 1) AS state, refused ~ 'out of memory|The join needs about [0-9.]+ [kMG]B, but redblue.memory_limit is 1' AS refused FROM refused($$SELECT count(*) FROM redblue_polygon_overlaps('fine_hexagon', 'square')$$) LIMIT 2;
 RESET redblue.memory_limit;
-SET statement_timeout = '100ms';
 \set VERBOSITY terse
-SELECT count(*) FROM redblue_polygon_overlaps('fine_hexagon', 'fine_square');
-RESET statement_timeout;
+SET LOCAL statement_timeout = '20ms'\; SELECT count(*) FROM redblue_polygon_overlaps('fine_hexagon', 'fine_square');
 -- Two disks of a million edges each: a canceled statement, and then the area of their lens
 CREATE TABLE disk AS SELECT id, ST_MakePolygon(ST_MakeLine(array_agg(ST_MakePoint(id + cosd(i % 1000000 * 0.00036), sind(i % 1000000 * 0.00036)) ORDER BY i))) AS geom FROM generate_series(0, 1) id, generate_series(0, 1000000) i GROUP BY id;
 SELECT min(ST_NPoints(geom)) = 1000001 AS many FROM disk;
-SET statement_timeout = '20ms';
-SELECT count(*) FROM redblue_polygon_self_overlaps('disk');
-RESET statement_timeout;
+SET LOCAL statement_timeout = '20ms'\; SELECT count(*) FROM redblue_polygon_self_overlaps('disk');
 SELECT id1, id2, abs(area - (2 * pi() / 3 - sqrt(3) / 2)) < 1e-9 AS right FROM redblue_polygon_self_overlaps('disk');
 \set ECHO none
 SET client_min_messages = warning;
