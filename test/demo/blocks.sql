@@ -1,13 +1,13 @@
-\echo '-- The block model: cubes of 20 m around the ore body, in the axes of the ore, which dips by 20 degrees to the east.'
+\echo '-- The block model: cubes of 20 m around the ore body, along the axes of the ore, which dips by 20 degrees to the east.'
 CREATE TABLE block AS SELECT row_number() OVER () AS id, x * 20 AS x, y * 20 AS y, z * 20 AS z, 20 AS dx, 20 AS dy, 20 AS dz
 	FROM generate_series(-19, 19) x, generate_series(-12, 11) y, generate_series(-8, 8) z;
-\echo '-- How much of each block is ore?'
+\echo '-- Which fraction of each block is ore?'
 CREATE TABLE share AS SELECT * FROM redblue_boxes_in_solids('block', 'solid', boxes_id => 'id', solid => 'solid', dip => 20, origin => '{0,10,-330}');
 SELECT * FROM redblue_last_run();
 SELECT count(*) AS blocks, count(*) FILTER (WHERE fraction = 1) AS whole, round(sum(s.volume)) AS volume, round(min(m.volume)) AS volume_of_ore
 	FROM share s, redblue_solid_measures('solid', solid => 'solid') m;
 
--- For the picture: the blocks behind a section, without faces between two of them.
+-- For the picture: the blocks behind a section, without the faces between two blocks
 \set QUIET on
 \set ECHO none
 CREATE VIEW shown AS SELECT x, y, z, CASE WHEN fraction = 1 THEN 5 ELSE 1 + floor(fraction * 4) END AS class FROM share JOIN block ON id = box_id WHERE y >= 0 OR x < -100;

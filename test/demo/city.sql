@@ -1,4 +1,4 @@
-\echo '-- The city: a CityJSON file, one row a triangle, with the object that it is of.'
+\echo '-- The city: a CityJSON file. Each row is a triangle, with the object to which it belongs.'
 CREATE TABLE cityjson (doc jsonb);
 \set load '\\copy cityjson FROM ' :'city' ' WITH (FORMAT csv, QUOTE E''\\x01'', DELIMITER E''\\x02'')'
 :load
@@ -16,7 +16,7 @@ FROM cityjson, jsonb_each(doc->'CityObjects') o, jsonb_array_elements(o.value->'
 	jsonb_array_elements(shell) face
 	JOIN vertex a ON a.n = (face->0->>0)::int JOIN vertex b ON b.n = (face->0->>1)::int JOIN vertex c ON c.n = (face->0->>2)::int;
 
-\echo '-- The line that is planned: a tube of 3.4 m, 3 to 9 m above the ground.'
+\echo '-- The planned line: a tube with a diameter of 3.4 m, 3 to 9 m above the ground.'
 CREATE TABLE line AS
 WITH p AS (
 	SELECT i, j, x - r * cos(v) * sin(a) AS x, y + r * cos(v) * cos(a) AS y, z + r * sin(v) AS z
@@ -30,13 +30,13 @@ FROM p a JOIN p b ON b.i = a.i + 1 AND b.j = a.j
 	LATERAL (VALUES (a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z), (a.x, a.y, a.z, c.x, c.y, c.z, d.x, d.y, d.z))
 	AS t (ax, ay, az, bx, by, bz, cx, cy, cz);
 
-\echo '-- Which buildings does it meet?  Rows are triangles, answers are buildings.'
+\echo '-- Which buildings does it intersect? Rows are triangles, results are buildings.'
 CREATE VIEW building AS SELECT * FROM city WHERE type = 'Building';
 CREATE TABLE hit AS SELECT DISTINCT red_id AS object FROM redblue_triangle_pairs('building', 'line', red_object => 'object');
 SELECT * FROM redblue_last_run();
 SELECT count(*) AS triangles, count(DISTINCT object) AS buildings, (SELECT count(*) FROM line) AS line, (SELECT count(*) FROM hit) AS met FROM building;
 
--- For the picture, without trees: 0 buildings, 1 the line, 2 ground, 3 roads, 4 water, 5 plants.
+-- For the picture, without trees: 0 buildings, 1 line, 2 ground, 3 roads, 4 water, 5 plants
 \set QUIET on
 \set ECHO none
 \set store '\\copy (SELECT CASE type WHEN ''Building'' THEN 0 WHEN ''Road'' THEN 3 WHEN ''Bridge'' THEN 3 WHEN ''WaterBody'' THEN 4 WHEN ''PlantCover'' THEN 5 ELSE 2 END, (type = ''Building'' AND object IN (SELECT object FROM hit))::int, ax, ay, az, bx, by, bz, cx, cy, cz FROM city WHERE type <> ''PlantCover'' OR greatest(az, bz, cz) - least(az, bz, cz) < 1.5 UNION ALL SELECT 1, 0, ax, ay, az, bx, by, bz, cx, cy, cz FROM line) TO ' :'faces' ' WITH (FORMAT csv)'

@@ -1,4 +1,4 @@
-\echo '-- A floor, and things on it: a diamond-shaped bar, boxes, octahedra.'
+\echo '-- A floor, and objects on it: a diamond-shaped bar, boxes, octahedra.'
 CREATE TABLE floor AS
 SELECT * FROM (VALUES (1, -11, -6, 0, 13, -6, 0, 13, 9, 0), (2, -11, -6, 0, 13, 9, 0, -11, 9, 0)) AS t (id, ax, ay, az, bx, by, bz, cx, cy, cz);
 CREATE TABLE thing AS
@@ -17,12 +17,12 @@ FROM (VALUES ('stands', 'box', -8.0, -2.5, 1.5, 1.5), ('lies on an edge', 'bar',
 		('sunk in, too', 'octahedron', 10.0, -1.0, 0.6, 1.8), ('floats', 'box', -6.0, 5.0, 2.6, 1.3), ('floats, too', 'octahedron', 5.0, 5.5, 2.4, 1.6), ('on top of the floor', 'bar', 0.0, 5.5, 1.2, 1.2)) AS o (object, shape, x, y, z, s)
 	JOIN face USING (shape);
 
-\echo '-- How does each of them touch the floor?  dimension 0: in a point, 1: along a line, 2: with a face; crosses: it goes through.'
+\echo '-- How does each of them meet the floor? Dimension 0: in a point, 1: along a line, 2: with a face; crosses: it passes through the floor.'
 CREATE TABLE contact AS SELECT * FROM redblue_triangle_contacts_query('SELECT *, dense_rank() OVER (ORDER BY object) AS o FROM thing', 'SELECT *, 1 AS o FROM floor', red_object => 'o', blue_object => 'o');
 CREATE TABLE how AS SELECT DISTINCT object, dimension, crosses FROM (SELECT object, dense_rank() OVER (ORDER BY object) AS o FROM thing) t LEFT JOIN contact ON red_id = o;
 SELECT * FROM how ORDER BY crosses DESC NULLS LAST, dimension DESC NULLS LAST, object;
 
--- For the picture: 0 the things, by contact; 2 the floor.
+-- For the picture: 0 objects by kind of contact, 2 floor
 \set QUIET on
 \set ECHO none
 \set store '\\copy (SELECT 0, CASE WHEN crosses AND dimension = 1 THEN 1 ELSE coalesce(4 - dimension, 0) END, ax, ay, az, bx, by, bz, cx, cy, cz FROM thing JOIN how USING (object) UNION ALL SELECT 2, 0, ax, ay, az, bx, by, bz, cx, cy, cz FROM floor) TO ' :'contacts' ' WITH (FORMAT csv)'

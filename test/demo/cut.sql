@@ -1,7 +1,8 @@
--- For the pictures of meshes: the faces that are seen of the tetrahedra of the view "kept".  A face that only one of them has is seen.
+-- Writes the visible faces of the tetrahedra of the view "kept" for the pictures of meshes. A face of only one of these
+-- tetrahedra is visible.
 --
--- mesh: the mesh; rows: the file; kept has its tetrahedra with their thing and with the colour of their cut faces; a face of the
--- input has colour 0.
+-- mesh: name of the mesh; rows: output file; kept: tetrahedra with their object and the color of their cut faces. A face of
+-- the input has color 0.
 \set QUIET on
 \set ECHO none
 SELECT :'mesh' || '_vertices' AS vertices, :'mesh' || '_faces' AS faces \gset

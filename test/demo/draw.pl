@@ -21,20 +21,20 @@ my %scene = (
 	mine => { size => [ 900, 640 ], eye => [ -800, -1500, 260 ], target => [ 25, 0, -275 ], zoom => 1680, sky => [ 0, 0, 1 ],
 		sun => [ -0.75, -0.25, 0.75 ], fill => [ 0.6, -0.8, -0.1 ] },
 	contacts => { size => [ 1000, 520 ], eye => [ 6, -40, 20 ], target => [ 1, 0.2, 0.2 ], zoom => 1650, sky => [ 0, 0, 1 ],
-		sun => [ -0.45, -0.5, 0.85 ], fill => [ 0.6, -0.8, -0.1 ], flat => 1,
-		floor => 0, legend => [ 'floats', 'crosses', 'touches with a face', 'along a line', 'in a point' ] },
+		sun => [ -0.45, -0.5, 0.85 ], fill => [ 0.6, -0.8, -0.1 ], flat => 1, key_at => [ 770, 20 ],
+		floor => 0, legend => [ 'does not meet the floor', 'crosses the floor', 'touches it with a face', 'touches it along a line', 'touches it in a point' ] },
 	mesh => { size => [ 1000, 620 ], eye => [ -620, -1500, 420 ], target => [ 10, 0, -345 ], zoom => 1680, sky => [ 0, 0, 1 ],
 		sun => [ -0.6, -0.5, 0.85 ], fill => [ 0.7, -0.7, -0.1 ], flat => 1, edges => 1,
 		kinds => [ [ [ 205, 92, 74 ], [ 255, 208, 84 ] ], [ [ 198, 200, 206 ], [ 190, 206, 228 ] ] ],
 		key_at => [ 800, 490 ], key => [ [ 0, 0, 'ore: its surface' ], [ 0, 1, 'ore: cut' ], [ 1, 0, 'rock: the block' ], [ 1, 1, 'rock: cut' ] ] },
 	refined => { like => 'mesh', size => [ 1000, 600 ], soft => 1, eye => [ 130, -1600, 1150 ], target => [ 500, 210, -112 ], zoom => 1900, key_at => [ 70, 560 ], key_step => [ 152, 0 ],
 		# From blue to orange, and dark where nothing helps; also suitable for color-blind readers
-		kinds => [ [ [ 220, 220, 216 ], [ 70, 130, 190 ], [ 150, 200, 226 ], [ 250, 226, 130 ], [ 226, 130, 40 ], [ 90, 20, 60 ] ] ],
-		key_title => 'radius of the circumsphere to shortest edge', key => [ [ 0, 1, 'to 1.0' ], [ 0, 2, 'to 1.3' ], [ 0, 3, 'to 1.6' ], [ 0, 4, 'to 2.0' ], [ 0, 5, 'more' ], [ 0, 0, 'given surfaces' ] ] },
-	blocks => { like => 'mesh', size => [ 1000, 560 ], soft => 1, eye => [ -800, -1500, 260 ], target => [ -25, 0, -315 ], zoom => 2250, key_at => [ 790, 50 ], key_title => 'part of the block in ore',
+		kinds => [ [ [ 204, 204, 198 ], [ 70, 130, 190 ], [ 150, 200, 226 ], [ 250, 226, 130 ], [ 226, 130, 40 ], [ 90, 20, 60 ] ] ],
+		key_title => 'circumradius / shortest edge', key => [ [ 0, 1, 'up to 1.0' ], [ 0, 2, '1.0 to 1.3' ], [ 0, 3, '1.3 to 1.6' ], [ 0, 4, '1.6 to 2.0' ], [ 0, 5, 'above 2.0' ], [ 0, 0, 'surfaces' ] ] },
+	blocks => { like => 'mesh', size => [ 1000, 560 ], soft => 1, quadrilaterals => 1, eye => [ -800, -1500, 260 ], target => [ -25, 0, -315 ], zoom => 2250, key_at => [ 790, 50 ], key_title => 'part of the block in ore',
 		kinds => [ [ [ 220, 220, 216 ], [ 70, 130, 190 ], [ 150, 200, 226 ], [ 250, 226, 130 ], [ 236, 160, 70 ], [ 205, 92, 74 ] ] ],
 		key => [ [ 0, 5, 'all' ], [ 0, 4, '75 % or more' ], [ 0, 3, '50 to 75 %' ], [ 0, 2, '25 to 50 %' ], [ 0, 1, 'less than 25 %' ] ] },
-	services => { like => 'mesh', size => [ 1000, 560 ], soft => 1, edges => 0, clear => 1, eye => [ -6, -13, 9 ], target => [ 3.5, 3.1, 1.45 ], zoom => 1800, key_at => [ 24, 446 ], key_title => 'depth of the clash',
+	services => { like => 'mesh', size => [ 1000, 560 ], soft => 1, edges => 0, clear => 1, quadrilaterals => 1, eye => [ -6, -13, 9 ], target => [ 3.5, 3.1, 1.45 ], zoom => 1800, key_at => [ 24, 446 ], key_title => 'depth of the clash',
 		kinds => [ [ [ 0, 0, 0 ], [ 70, 130, 190 ], [ 250, 226, 130 ], [ 236, 140, 60 ], [ 190, 50, 40 ] ], [ [ 198, 200, 206 ] ] ],
 		key => [ [ 0, 4, '0.2 m or more' ], [ 0, 3, '0.05 to 0.2 m' ], [ 0, 2, 'less than 0.05 m' ], [ 0, 1, 'none' ] ] },
 	city => { size => [ 1000, 500 ], eye => [ 222, -160, 175 ], target => [ 326, 106, 0 ], zoom => 1500, sky => [ 0, 0, 1 ],
@@ -114,6 +114,32 @@ while (my $line = <STDIN>)
 	push @face, { mesh => $mesh, hit => $hit, p => \@p, n => \@n, key => \@key };
 }
 
+# Number of triangles of which an edge is the longest, by the name of the edge
+my %diagonal;
+
+# Returns a name for an edge of a triangle, equal for the triangle on the other side if both are in one plane.
+sub name_of_edge
+{
+	my ($face, $k) = @_;
+	my @n = map { sprintf '%.3f', $_ + 0.0 } unit(@{ $face->{n} });
+	return join ' ', $face->{hit}, (map { $_ == 0 ? '0.000' : $_ } @n), sort map { $face->{key}[ $_ % 3 ] } $k, $k + 1;
+}
+
+# Returns the number of the longest edge of a triangle; edge k begins at corner k.
+sub longest_edge
+{
+	my ($face) = @_;
+	my @p = (@{ $face->{p} }, @{ $face->{p} }[ 0 .. 2 ]);
+	my @length = map { my $k = $_; my @v = map { $p[ 3 * $k + 3 + $_ ] - $p[ 3 * $k + $_ ] } 0 .. 2; dot(@v, @v) } 0 .. 2;
+	return (sort { $length[$b] <=> $length[$a] } 0 .. 2)[0];
+}
+
+# The longest edge of two triangles in one plane is the diagonal of a quadrilateral and is not drawn.
+if ($scene->{quadrilaterals})
+{
+	$diagonal{ name_of_edge($_, longest_edge($_)) }++ for @face;
+}
+
 # Returns the part of a polygon that the floor does not hide.
 sub above_floor
 {
@@ -140,7 +166,7 @@ for my $face (@face)
 	next if !$is_ground && dot(@{ $face->{n} }, map { $eye[$_] - $centre[$_] } 0 .. 2) <= 0;
 	my @n = unit(map { my $axis = $_; $normal{ $face->{key}[0] }[$axis] + $normal{ $face->{key}[1] }[$axis]
 			+ $normal{ $face->{key}[2] }[$axis] } 0 .. 2);
-	@n = unit(@{ $face->{n} }) if $scene->{flat} && ($face->{mesh} == 0 || $scene->{edges});
+	@n = unit(@{ $face->{n} }) if $scene->{flat} && ($face->{mesh} == 0 || $scene->{edges} || $scene->{quadrilaterals});
 	@p = above_floor(@p) if defined $scene->{floor} && !$is_ground;
 	next if !@p;
 	my @corner = map { [ project(@p[ 3 * $_ .. 3 * $_ + 2 ]) ] } 0 .. @p / 3 - 1;
@@ -155,6 +181,7 @@ for my $face (@face)
 		is_clear => $scene->{clear} && $face->{mesh} == 1 ? 1 : 0,
 		is_outlined => $face->{hit} && !$scene->{flat},
 		corner => \@corner,
+		edges => $scene->{quadrilaterals} ? [ grep { ($diagonal{ name_of_edge($face, $_) } // 0) < 2 } 0 .. 2 ] : undef,
 		points => join(' ', map { sprintf '%.1f,%.1f', $_->[0], $_->[1] } @corner)
 	  };
 }
@@ -207,7 +234,13 @@ for my $face (sort { $b->{is_ground} <=> $a->{is_ground} || $a->{is_clear} <=> $
 {
 	# A thin edge of the same color closes the seams between neighbors.
 	my $edge = $face->{is_faint} ? '#9a9aa0' : $scene->{edges} ? '#55555f' : $face->{is_outlined} ? '#7a5a00' : $face->{colour};
-	printf qq(<polygon points="$face->{points}" fill="$face->{colour}" stroke="$edge"%s/>\n), $face->{is_clear} ? ' fill-opacity="0.28"' : '';
+	my $outline = $face->{edges} ? $face->{is_clear} ? 'none' : $face->{colour} : $edge;
+	printf qq(<polygon points="$face->{points}" fill="$face->{colour}" stroke="$outline"%s/>\n), $face->{is_clear} ? ' fill-opacity="0.28"' : '';
+	for my $k (@{ $face->{edges} // [] })
+	{
+		my @end = map { @{ $face->{corner}[ $_ % 3 ] }[ 0, 1 ] } $k, $k + 1;
+		printf qq(<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="$edge"/>\n), @end;
+	}
 }
 print "</g>\n";
 draw_segments(grep { !$_->{behind} } @segment);

@@ -1,5 +1,5 @@
-\echo '-- The mine as tetrahedra: the ore body in a block of rock, and points all over the block, at which a model is to have values.'
-\echo '-- At its poles the solid has triangles that shrank to a line.  These are no facets, and left out.'
+\echo '-- The mine as tetrahedra: the ore body in a block of rock, and points in the whole block, at which a model needs values.'
+\echo '-- At its poles, the solid has triangles of zero area. They are left out, because they are not facets.'
 CREATE TABLE surface AS
 WITH square AS (
 	SELECT side, CASE side WHEN 'x' THEN ARRAY[w * 10, u, v] WHEN 'y' THEN ARRAY[u, w * 5, v] ELSE ARRAY[u, v, w * 5] END AS a, CASE side WHEN 'x' THEN ARRAY[w * 10, u + 1, v] WHEN 'y' THEN ARRAY[u + 1, w * 5, v] ELSE ARRAY[u + 1, v, w * 5] END AS b,
@@ -15,11 +15,11 @@ SELECT row_number() OVER () AS id, 40 * (x + h) AS x, 40 * (y + h) AS y, 40 * (z
 FROM (VALUES (0.0), (0.5)) AS h (h), generate_series(-10, 9) x, generate_series(-5, 4) y, generate_series(-5, 4) z WHERE h > 0 OR x > -10 AND y > -5 AND z > -5;
 CREATE TABLE rock AS SELECT * FROM (VALUES (1, 0, 0, -330), (2, -399, -199, -529)) AS t (id, x, y, z);
 
-\echo '-- Every node is a vertex, every triangle of both surfaces a union of faces; region 1 is ore, 2 is rock.'
+\echo '-- Every point is a vertex, and every triangle of both surfaces is a union of faces. Region 1 is ore, region 2 is rock.'
 SELECT vertices, tets, faces, on_segments, on_facets, regions FROM redblue_tetrahedralize('surface', 'mine', points => 'node', regions => 'rock');
 SELECT count(*) AS faults FROM redblue_mesh_check('mine', 'surface', 'node', regions => 'rock');
 
-\echo '-- Volumes are sums: of the ore, of the rock, and both together, which is the block of 800 x 400 x 400.'
+\echo '-- Volumes of the ore, of the rock, and of both together, which is the volume of the block, 800 x 400 x 400.'
 CREATE VIEW tet AS
 SELECT t.*, (a.y + b.y + c.y + d.y) / 4 AS y, (a.x + b.x + c.x + d.x) / 4 AS x,
 	((b.x - a.x) * ((c.y - a.y) * (d.z - a.z) - (c.z - a.z) * (d.y - a.y))
@@ -28,7 +28,7 @@ SELECT t.*, (a.y + b.y + c.y + d.y) / 4 AS y, (a.x + b.x + c.x + d.x) / 4 AS x,
 FROM mine_tets t JOIN mine_vertices a ON a.id = v1 JOIN mine_vertices b ON b.id = v2 JOIN mine_vertices c ON c.id = v3 JOIN mine_vertices d ON d.id = v4;
 SELECT coalesce(region::text, 'all') AS region, count(*) AS tets, round(sum(volume)::numeric, 3) AS volume FROM tet GROUP BY ROLLUP (region) ORDER BY region;
 
--- For the picture: what is left when rock is taken away in front of a plane, and ore in front of it on the right.  0 ore, 1 rock.
+-- For the picture: without the rock in front of a plane, and without the ore in front of it on the right. 0 ore, 1 rock
 \set QUIET on
 \set ECHO none
 CREATE VIEW kept AS SELECT t.*, CASE region WHEN 1 THEN 0 ELSE 1 END AS thing, 1 AS cut FROM tet t WHERE y > 0 OR region = 1 AND x < 0;

@@ -1,4 +1,4 @@
-\echo '-- The mine: an ore body, a bumpy ellipsoid that dips to the north, in metres; its surface is triangles.'
+\echo '-- The mine: an ore body, a bumpy ellipsoid that dips to the north, in meters. Its surface consists of triangles.'
 CREATE TABLE ore AS
 WITH p AS (
 	SELECT i, j, x * 0.94 + z * 0.34 AS x, y, z * 0.94 - x * 0.34 - 330 AS z
@@ -13,7 +13,7 @@ FROM p a JOIN p b ON b.i = (a.i + 1) % 72 AND b.j = a.j
 	LATERAL (VALUES (a.x, a.y, a.z, d.x, d.y, d.z, c.x, c.y, c.z), (a.x, a.y, a.z, c.x, c.y, c.z, b.x, b.y, b.z))
 	AS t (ax, ay, az, bx, by, bz, cx, cy, cz);
 
-\echo '-- The drill holes: fans of three from 21 collars, each hole in pieces of 10 m that bend a little.'
+\echo '-- The drill holes: three from each of 21 collars. Each hole consists of pieces of 10 m and bends slightly.'
 CREATE TABLE piece AS
 WITH p AS (
 	SELECT hole, n, x0 + 10 * n * lean * (1 + n / 150.0) AS x, y0 + 10 * n * side * (1 - n / 400.0) AS y, 25 * cos(x0 / 170) - 10 * n * 0.95 AS z
@@ -22,7 +22,7 @@ WITH p AS (
 SELECT a.hole * 100 + a.n AS id, a.hole, a.n * 10 AS depth, a.x AS ax, a.y AS ay, a.z AS az, b.x AS bx, b.y AS by, b.z AS bz
 FROM p a JOIN p b ON b.hole = a.hole AND b.n = a.n + 1;
 
-\echo '-- Is the surface that of a solid?  It is closed at both poles: the sine of half a turn is no zero in floating point, and was made one.'
+\echo '-- Does the surface bound a solid? It is closed at both poles, where sin(pi) was replaced by 0.'
 CREATE VIEW solid AS SELECT 1 AS solid, * FROM ore;
 SELECT * FROM redblue_solid_check('solid', solid => 'solid');
 \echo '-- Which pieces pierce the surface of the solid?'
@@ -30,12 +30,12 @@ CREATE TABLE pierced AS SELECT * FROM redblue_segment_triangle_pairs('piece', 'o
 SELECT * FROM redblue_last_run();
 SELECT (SELECT count(*) FROM piece) AS pieces, (SELECT count(*) FROM ore) AS triangles, count(*) AS pairs,
 	count(DISTINCT segment_id / 100) AS holes_in_ore FROM pierced;
-\echo '-- Metres of ore per hole.'
+\echo '-- Meters of ore per hole'
 CREATE TABLE in_ore AS SELECT * FROM redblue_segments_in_solids('piece', 'solid', solid => 'solid');
 SELECT hole, round(sum(length)::numeric, 2) AS metres, min(depth + round((10 * from_fraction)::numeric, 1)) AS from_depth, max(depth + round((10 * to_fraction)::numeric, 1)) AS to_depth
 FROM in_ore JOIN piece ON id = segment_id GROUP BY hole ORDER BY hole LIMIT 5;
 
--- For the picture: the stretches that are in ore, and the rest of each piece.
+-- For the picture: the intervals in ore, and the rest of each piece
 \set QUIET on
 \set ECHO none
 \set store '\\copy (SELECT 0, EXISTS (SELECT FROM pierced WHERE triangle_id = id)::int, ax, ay, az, bx, by, bz, cx, cy, cz FROM ore UNION ALL SELECT 1, 0, ax, ay, az, bx, by, bz, NULL, NULL, NULL FROM piece UNION ALL SELECT 1, 1, ax + f * (bx - ax), ay + f * (by - ay), az + f * (bz - az), ax + t * (bx - ax), ay + t * (by - ay), az + t * (bz - az), NULL, NULL, NULL FROM in_ore JOIN piece ON id = segment_id, LATERAL (SELECT from_fraction AS f, to_fraction AS t) s) TO ' :'mine' ' WITH (FORMAT csv)'

@@ -1,4 +1,4 @@
-\echo '-- Ground water: the ground, the tops of clay and gravel as heights every 50 m, a fault at which all below the ground is 30 m lower, the sides.'
+\echo '-- Groundwater: the ground, the tops of clay and gravel as heights every 50 m, a fault that lowers all layers below the ground by 30 m, and the sides.'
 CREATE TABLE stratum AS
 WITH height AS (
 	SELECT part, x, y, layer, CASE layer WHEN 1 THEN 20 + 14 * sin(x / 150.0) * cos(y / 130.0)
@@ -19,18 +19,18 @@ FROM generate_series(1, 3) layer, generate_series(0, 1) part;
 SET client_min_messages = warning;
 SELECT regions FROM redblue_refine('stratum', 'water', regions => 'compartment', regions_volume => 'volume', on_crossing => 'split');
 
-\echo '-- Where a well is to be they are to be smaller: what a tetrahedron may have says the nearest of these points.  The mesh that is there is refined further.'
+\echo '-- Tetrahedra near the location of a well must be smaller: the nearest of these points gives the largest volume. The existing mesh is refined further.'
 CREATE TABLE wanted AS
 SELECT row_number() OVER () AS id, x, y, z, CASE WHEN d < 200 THEN 20 + (d / 4) ^ 3 / 8 END AS volume
 FROM (SELECT x, y, z, sqrt((x - 260) ^ 2 + (y - 300) ^ 2 + (greatest(-z - 70, 0)) ^ 2) AS d FROM generate_series(10, 1000, 25) x, generate_series(0, 600, 25) y, generate_series(-220, 60, 20) z) s;
 SELECT bad, bad_input FROM redblue_refine(mesh => 'water', sizes => 'wanted');
 SELECT count(*) AS faults FROM redblue_mesh_check('water', 'stratum', regions => 'compartment', on_crossing => 'split');
 
-\echo '-- How good: the largest circumradius to shortest edge, and the middle one of the smallest angles between faces.  The clay may have 3000 cubic metres in one.'
+\echo '-- Quality: the largest ratio of circumradius to shortest edge, and the median of the smallest angles between faces. A tetrahedron of clay may have 3000 cubic meters.'
 SELECT layer, region, count(*) AS tets, round(max(radius_edge)::numeric, 2) AS radius_edge, round(percentile_cont(0.5) WITHIN GROUP (ORDER BY min_dihedral)::numeric) AS middle_angle
 FROM water_tets JOIN compartment c ON c.id = region GROUP BY layer, region ORDER BY region;
 
--- For the picture: each layer is cut away a little less than the one above it, and east of the fault less than west.
+-- For the picture: each layer is cut away slightly less than the one above it, and less in the east of the fault than in the west.
 \set QUIET on
 \set ECHO none
 CREATE VIEW kept AS

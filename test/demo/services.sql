@@ -1,4 +1,4 @@
-\echo '-- A plant room: walls, a column and a beam, and the services that are to be installed, all closed surfaces of triangles.'
+\echo '-- A plant room: walls, a column, a beam and the planned services. All are closed surfaces of triangles.'
 CREATE TABLE bar (element int PRIMARY KEY, discipline text, name text, lx float8, ly float8, lz float8, hx float8, hy float8, hz float8, rise float8);
 INSERT INTO bar VALUES
 	(1, 'structure', 'wall A', 4, 0, 0, 4.3, 6, 3, 0), (2, 'structure', 'wall B', 0, 6, 0, 7, 6.25, 3, 0), (3, 'structure', 'column', 2, 2.8, 0, 2.4, 3.2, 3, 0), (4, 'structure', 'beam', 5.5, 0, 2.5, 5.8, 6, 3, 0),
@@ -11,12 +11,12 @@ FROM bar, (VALUES (0, 2, 3), (0, 3, 1), (4, 5, 7), (4, 7, 6), (0, 1, 5), (0, 5, 
 		array_agg(CASE k & 4 WHEN 0 THEN lz ELSE hz END + CASE k & 1 WHEN 0 THEN 0 ELSE rise END ORDER BY n) AS z FROM (VALUES (1, a), (2, b), (3, c)) AS v (n, k)) corner;
 CREATE VIEW structure AS SELECT * FROM face WHERE discipline = 'structure';
 CREATE VIEW services AS SELECT * FROM face WHERE discipline = 'services';
-\echo '-- What goes through what, how deep, and how much of it?  The deepest clashes come first.'
+\echo '-- Which services clash with which elements, how deep, and how much do they share? The deepest clashes come first.'
 CREATE TABLE common_part AS SELECT * FROM redblue_solid_overlaps('services', 'structure', red_solid => 'element', blue_solid => 'element', depth => true);
 SELECT s.name AS service, e.name AS element, round(1000 * depth::numeric, 1) AS mm, round(1000 * volume::numeric, 2) AS liters, round(contact_area::numeric, 3) AS contact
 FROM common_part JOIN bar s ON s.element = red_id JOIN bar e ON e.element = blue_id ORDER BY depth DESC, volume DESC, contact_area DESC;
 
--- For the picture: the surface of the services in pieces, which are colored by the depth of their clash, and the structure.
+-- For the picture: the surface of the services in pieces, which are colored by the depth of their clash, and the structure
 \set QUIET on
 \set ECHO none
 SET client_min_messages = warning;
