@@ -15,6 +15,47 @@
 #include "refine/measure.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Exponent of the largest coordinate, up or down to which products of coordinates neither overflow
+ * nor underflow in doubles: the largest are of the eighth degree, and differences may be smaller
+ * than the coordinates by 53 bits.
+ */
+#define RB_EXPONENT_KEPT 60
+
+/* Returns the exponent of the largest of n coordinates, or 0 if doubles suffice for products. */
+static inline int
+rb_exponent_to_remove(const double *coords, size_t n)
+{
+	double largest = 0;
+	int exponent;
+
+	for (size_t i = 0; i < n; i++)
+		largest = fabs(coords[i]) > largest ? fabs(coords[i]) : largest;
+	(void) frexp(largest, &exponent);
+	return abs(exponent) <= RB_EXPONENT_KEPT ? 0 : exponent;
+}
+
+/*
+ * Copies the corners of a tetrahedron, divided by a power of two if they are extreme, so that it
+ * can be measured. Returns the exponent of that power.
+ */
+static inline int
+rb_tet_scale(const double *a, const double *b, const double *c, const double *d, double to[4][3])
+{
+	int exponent;
+
+	memcpy(to[0], a, sizeof to[0]);
+	memcpy(to[1], b, sizeof to[1]);
+	memcpy(to[2], c, sizeof to[2]);
+	memcpy(to[3], d, sizeof to[3]);
+	exponent = rb_exponent_to_remove(to[0], 12);
+	for (int i = 0; i < 12 && exponent != 0; i++)
+		to[i / 3][i % 3] = ldexp(to[i / 3][i % 3], -exponent);
+	return exponent;
+}
 
 /* Returns 1 - cos of an angle in degrees between 0 and 90, alike on all machines. */
 static inline double

@@ -307,8 +307,12 @@ rb_cell_large(const rb_cells *m, const rb_cell *c)
 RB_HOST_DEVICE bool
 rb_cell_bad(const rb_cells *m, const rb_cell *c, const rb_tet_shape *s, bool *kept)
 {
-	/* The radius of a flat tetrahedron may be NaN. */
-	bool thin = m->ratio < INFINITY && !(s->ball.radius2 <= m->ratio * s->shortest2);
+	/*
+	 * The radius of a flat tetrahedron may be NaN. A radius below half the shortest edge does not
+	 * exist: the tetrahedron is so small that its measures underflow.
+	 */
+	bool thin = m->ratio < INFINITY && !(s->ball.radius2 <= m->ratio * s->shortest2 &&
+										 s->ball.radius2 >= 0.25 * s->shortest2);
 
 	*kept = false;
 	if (rb_cell_large(m, c))

@@ -287,8 +287,11 @@ judge_exported_tet(const result *s, export_worker *w, uint32_t i, uint32_t bits)
 	const rb_cells *m = &s->r->mesh;
 	const rb_cell *c = &m->cells[i];
 	uint32_t e = 0;
-	const double angle = rb_tet_angle(rb_site_at(m, c->v[0]), rb_site_at(m, c->v[1]),
-									  rb_site_at(m, c->v[2]), rb_site_at(m, c->v[3]), &e);
+	double p[4][3], angle;
+
+	(void) rb_tet_scale(rb_site_at(m, c->v[0]), rb_site_at(m, c->v[1]), rb_site_at(m, c->v[2]),
+						rb_site_at(m, c->v[3]), p);
+	angle = rb_tet_angle(p[0], p[1], p[2], p[3], &e);
 
 	if (angle < w->least || (angle == w->least && i < w->flattest))
 	{
@@ -833,9 +836,13 @@ insert_blocked_after_rounds(rb_refining *r, bool *again)
 	return RB_OK;
 }
 
-rb_status
-rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
-		  rb_refine_report *report)
+/*
+ * Refines a mesh whose points were divided by 2^exponent (scale.c). Sets *exact to false, and leaves
+ * *tets unchanged, if doubles cannot hold an added point multiplied by that power.
+ */
+static rb_status
+refine_scaled(rb_context *ctx, const rb_refine_options *options, int exponent, rb_tets *tets,
+			  rb_refine_report *report, bool *exact)
 {
 	const rb_backend *backend = options->backend;
 	rb_refining r;
@@ -873,10 +880,38 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 	if (status == RB_OK && options->min_dihedral > 0)
 		status = rb_refining_remove_slivers(&r, tets->npoints, &report->slivers);
 	report->ms_slivers = lap_ms_of_refinement(&start);
-	if (status == RB_OK)
+	*exact = status != RB_OK || rb_refining_is_scale_exact(&r, exponent);
+	if (status == RB_OK && *exact)
 		status = export_mesh(&r, tets);
 	report->ms_result = lap_ms_of_refinement(&start);
 	rb_refining_free(&r);
+	return status;
+}
+
+/*
+ * Refines a mesh, divided by a power of two if its coordinates are extreme. If doubles cannot hold
+ * the points that are added, the mesh is refined as it is: then no point is added where measures
+ * overflow or underflow.
+ */
+rb_status
+rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
+		  rb_refine_report *report)
+{
+	int exponent = rb_refining_exponent(options, tets);
+	rb_status status;
+	bool exact;
+
+	do
+	{
+		rb_scaled_limits limits;
+
+		status = rb_refining_scale(ctx, options, exponent, &limits, tets);
+		exact = true;
+		if (status == RB_OK)
+			status = refine_scaled(ctx, &limits.options, exponent, tets, report, &exact);
+		rb_refining_unscale(ctx, exponent, &limits, tets);
+		exponent = 0;
+	} while (status == RB_OK && !exact);
 	return status;
 }
 
@@ -908,23 +943,19 @@ void
 rb_tet_measure(const double *a, const double *b, const double *c, const double *d,
 			   rb_tet_quality *quality)
 {
-	const double *p[4];
-	double u[3], v[3], w[3], n[4][3], shortest = INFINITY;
-	rb_spans spans = rb_spans_of(a, b, c, d);
+	double p[4][3], u[3], v[3], w[3], n[4][3], shortest = INFINITY;
+	const int exponent = rb_tet_scale(a, b, c, d, p);
+	const rb_spans spans = rb_spans_of(p[0], p[1], p[2], p[3]);
 
-	p[0] = a;
-	p[1] = b;
-	p[2] = c;
-	p[3] = d;
-	subtract_for_quality(a, d, u);
-	subtract_for_quality(b, d, v);
-	subtract_for_quality(c, d, w);
+	subtract_for_quality(p[0], p[3], u);
+	subtract_for_quality(p[1], p[3], v);
+	subtract_for_quality(p[2], p[3], w);
 	cross_for_quality(v, w, n[0]);
 	cross_for_quality(w, u, n[1]);
 	cross_for_quality(u, v, n[2]);
 	for (int i = 0; i < 3; i++)
 		n[3][i] = -(n[0][i] + n[1][i] + n[2][i]);
-	quality->volume = fabs(spans.volume6) / 6;
+	quality->volume = ldexp(fabs(spans.volume6) / 6, 3 * exponent);
 	quality->min_dihedral = 180;
 	quality->max_dihedral = 0;
 	for (int i = 0; i < 4; i++)

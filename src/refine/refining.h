@@ -8,6 +8,7 @@
  *	rounds.c         runs the rounds on host threads
  *	group_insert.c   inserts blocked points jointly: small groups, or all, into a rebuilt mesh
  *	slivers.c        removes tetrahedra with small angles at the end
+ *	scale.c          divides extreme coordinates by a power of two, and multiplies them again
  */
 #ifndef RB_REFINE_REFINING_H
 #define RB_REFINE_REFINING_H
@@ -185,6 +186,31 @@ extern rb_status rb_refining_rebuild(rb_refining *r, bool *done);
  */
 extern rb_status rb_refining_remove_slivers(rb_refining *r, uint32_t nkept,
 											rb_slivers_report *report);
+
+/* Options of refinement whose limits are divided by a power of two (scale.c) */
+typedef struct rb_scaled_limits
+{
+	rb_refine_options options;
+	rb_region_volume *region_volumes; /* Scaled copies, or NULL */
+	rb_size *sizes;
+} rb_scaled_limits;
+
+/*
+ * Returns the exponent of the power of two by which a mesh is divided so that its measures neither
+ * overflow nor underflow; 0 if that is not necessary, or if the quotients would not be exact.
+ */
+extern int rb_refining_exponent(const rb_refine_options *options, const rb_tets *tets);
+/*
+ * Divides the points of a mesh by 2^exponent, and copies the options with their limits divided
+ * accordingly. rb_refining_unscale must follow, also after a failure.
+ */
+extern rb_status rb_refining_scale(rb_context *ctx, const rb_refine_options *options, int exponent,
+								   rb_scaled_limits *limits, rb_tets *tets);
+/* Multiplies the points of a mesh by 2^exponent again, and frees the scaled limits. */
+extern void rb_refining_unscale(rb_context *ctx, int exponent, rb_scaled_limits *limits,
+								rb_tets *tets);
+/* Returns true if all vertices of a mesh, multiplied by 2^exponent, are exact in doubles. */
+extern bool rb_refining_is_scale_exact(const rb_refining *r, int exponent);
 
 /* Allocates room for `cells` cells and `sites` vertices (import.c). */
 extern rb_status rb_refining_reserve(rb_refining *r, size_t cells, size_t sites);

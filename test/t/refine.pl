@@ -162,8 +162,8 @@ $session->ask("SELECT drop_mesh('x');\nSET client_min_messages = warning");
 # ---- hard inputs ----
 
 my %hard = (
-	'a tetrahedron of 1e300' => ["SELECT id, 1e300 * ax AS ax, 1e300 * ay AS ay, 1e300 * az AS az, 1e300 * bx AS bx, 1e300 * \"by\" AS by, 1e300 * bz AS bz, 1e300 * cx AS cx, 1e300 * cy AS cy, 1e300 * cz AS cz FROM corner", 'bad = bad_fine', 'max_volume => 1e300'],
-	'of 1e-300' => ["SELECT id, 1e-300 * ax AS ax, 1e-300 * ay AS ay, 1e-300 * az AS az, 1e-300 * bx AS bx, 1e-300 * \"by\" AS by, 1e-300 * bz AS bz, 1e-300 * cx AS cx, 1e-300 * cy AS cy, 1e-300 * cz AS cz FROM corner", 'bad = bad_fine', 'radius_edge => 0.7'],
+	'a tetrahedron of 1e300' => ["SELECT id, 1e300 * ax AS ax, 1e300 * ay AS ay, 1e300 * az AS az, 1e300 * bx AS bx, 1e300 * \"by\" AS by, 1e300 * bz AS bz, 1e300 * cx AS cx, 1e300 * cy AS cy, 1e300 * cz AS cz FROM corner", 'vertices = 200', 'radius_edge => 0.7, max_points => 200'],
+	'of 1e-300' => ["SELECT id, 1e-300 * ax AS ax, 1e-300 * ay AS ay, 1e-300 * az AS az, 1e-300 * bx AS bx, 1e-300 * \"by\" AS by, 1e-300 * bz AS bz, 1e-300 * cx AS cx, 1e-300 * cy AS cy, 1e-300 * cz AS cz FROM corner", 'vertices = 200', 'radius_edge => 0.7, max_points => 200'],
 	'far from the origin, and small' => ["SELECT id, ax / 1024 + 5e5 AS ax, ay / 1024 + 5.4e6 AS ay, az / 1024 AS az, bx / 1024 + 5e5 AS bx, \"by\" / 1024 + 5.4e6 AS by, bz / 1024 AS bz, cx / 1024 + 5e5 AS cx, cy / 1024 + 5.4e6 AS cy, cz / 1024 AS cz FROM corner", 'bad = 0', 'max_volume => 1e-13'],
 	'a wedge of a degree' => ["SELECT id, ax, ay * tan(radians(1)) AS ay, az, bx, \"by\" * tan(radians(1)) AS by, bz, cx, cy * tan(radians(1)) AS cy, cz FROM corner", 'bad = bad_input + bad_fine', 'radius_edge => 1.8'],
 	'a needle of 1 : 100 000' => ["SELECT * FROM needle", 'bad_full > 0', 'max_points => 3000'],

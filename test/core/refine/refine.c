@@ -943,6 +943,71 @@ limits(void)
 	}
 }
 
+/* Multiplies all points of a mesh by 2^exponent. */
+static void
+scale_points(rb_tets *t, int exponent)
+{
+	for (size_t i = 0; i < 3 * (size_t) t->npoints; i++)
+		t->points[i] = ldexp(t->points[i], exponent);
+}
+
+/*
+ * Tests meshes of extreme size: they are refined like those of ordinary size, unless doubles cannot
+ * hold the added points. Then no point is added, and all that is bad is too fine.
+ */
+static void
+magnitudes(void)
+{
+	static const int exponents[] = {-1010, -700, -330, -200, -90, 90, 200, 330, 700, 1000};
+
+	for (size_t i = 0; i < 3; i++)
+		for (size_t k = 0; k < sizeof exponents / sizeof exponents[0]; k++)
+		{
+			const int e = exponents[k];
+			rb_refine_options o = by_ratio(1.5);
+			rb_size size = {.at = {ldexp(1, e), ldexp(1, e), 0}, .volume = INFINITY};
+			rb_region_volume region = {.region = 1, .volume = INFINITY};
+			rb_refine_report first, report;
+			rb_plc from;
+			rb_tets one, t;
+			uint32_t n;
+
+			o.min_dihedral = 5;
+			(void) build(models[i].model, models[i].name, AS_IT_IS);
+			from = plc();
+			if (make(&from, RB_KEEP_INSIDE, 1, &one) != RB_OK)
+				continue;
+			n = one.npoints;
+			o.max_points = n + 50;
+			/* The volume of a larger or smaller tetrahedron is not a double. */
+			if (abs(e) <= 330)
+				o.max_volume = 0.03;
+			else
+				o.radius_edge = 0.8;
+			CHECK(refine(&o, &one, &first) == RB_OK && one.npoints > n, "%s", models[i].name);
+			(void) make(&from, RB_KEEP_INSIDE, 1, &t);
+			scale_points(&t, e);
+			o.max_volume = ldexp(o.max_volume, 3 * e);
+			o.sizes = &size;
+			o.nsizes = 1;
+			o.region_volumes = &region;
+			o.nregion_volumes = 1;
+			CHECK(refine(&o, &t, &report) == RB_OK, "%s, 2^%d", models[i].name, e);
+			scale_points(&t, -e);
+			if (e < -1000 && t.npoints == n)
+				CHECK(report.bad > 0 && report.bad == report.bad_because[RB_BAD_TOO_FINE],
+					  "%s, 2^%d: %lu bad", models[i].name, e, (unsigned long) report.bad);
+			else
+				CHECK(same_points(&one, &t) && same_report(&first, &report) &&
+						  first.min_dihedral == report.min_dihedral,
+					  "%s, 2^%d: %u of %u points, %lu of %lu bad, %g degrees", models[i].name, e,
+					  t.npoints, one.npoints, (unsigned long) report.bad, (unsigned long) first.bad,
+					  report.min_dihedral);
+			rb_tets_free(memory, &one);
+			rb_tets_free(memory, &t);
+		}
+}
+
 /* Tests volume bounds: every tetrahedron is smaller, except for those reported as bad. */
 static void
 volumes(void)
@@ -1735,6 +1800,7 @@ main(void)
 	CHECK_RUN(same_bits_of_many);
 	CHECK_RUN(steps);
 	CHECK_RUN(limits);
+	CHECK_RUN(magnitudes);
 	CHECK_RUN(volumes);
 	CHECK_RUN(region_volumes);
 	CHECK_RUN(sizes);
