@@ -36,7 +36,7 @@ my $victim = session($node);
 my $other = session($node);
 $victim->send("SELECT max(red_id) FROM redblue_triangle_pairs('same', 'same')");
 select(undef, undef, undef, 0.5);
-is($other->ask("SELECT pg_terminate_backend($victim->{pid}, 5000)"), 't', 'pg_terminate_backend ends a running join');
+is($other->ask("SELECT pg_terminate_backend($victim->{pid}, 60000)"), 't', 'pg_terminate_backend ends a running join');
 is($other->ask(checksum_of($pairs)), $alone, 'the others go on');
 $other->quit;
 unlike(slurp_file($node->logfile), qr/was terminated by signal/, 'no process died');

@@ -8,7 +8,6 @@ use lib $FindBin::Bin;
 use Redblue;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes ();
 
 my $node = new_server('recheck');
 my $version = $node->safe_psql('postgres', 'SHOW server_version_num');
@@ -99,12 +98,7 @@ sub statement_during
 	my ($change, $statement) = @_;
 	$one->ask("BEGIN; $change");
 	$two->send($statement);
-	my $until = Time::HiRes::time() + 60;
-	while ($one->ask("SELECT count(*) FROM pg_stat_activity WHERE pid = $two->{pid} AND wait_event_type = 'Lock'") ne '1')
-	{
-		die "does not wait: $statement" if Time::HiRes::time() > $until;
-		Time::HiRes::sleep(0.01);
-	}
+	waits_for_lock($two, $one) or die "does not wait: $statement";
 	$one->ask('COMMIT');
 	return scalar $two->wait_for(60);
 }

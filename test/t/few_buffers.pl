@@ -44,10 +44,8 @@ my $n = $node->safe_psql('postgres', 'SELECT count(*) FROM sparse');
 is_deeply([ map { scalar $_->wait_for } @sessions ], [ ($n) x 6 ], 'six sessions at once');
 
 # After a cancellation in the middle of a block, no page remains pinned: the next run can use all of them.
-$session->ask("SET statement_timeout = 50");
-my (undef, $err) = $session->ask("SELECT redblue_into('pairs', 'SELECT s.* FROM sparse s, LATERAL (SELECT pg_sleep(0.001) IS NULL AS n WHERE s.red_id > 0) t')");
+my (undef, $err) = $session->ask(under_timeout(50, "SELECT redblue_into('pairs', 'SELECT s.* FROM sparse s, LATERAL (SELECT pg_sleep(0.001) IS NULL AS n WHERE s.red_id > 0) t')"));
 like($err, qr/57014/, 'cancelled');
-$session->ask("SET statement_timeout = 0");
 is($session->ask("SELECT redblue_into('pairs', 'TABLE sparse')"), $n, 'and all rows after it');
 
 $_->quit for $session, @sessions;

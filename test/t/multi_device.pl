@@ -38,7 +38,7 @@ sub end_worker
 	my $old = worker();
 	return if $old eq '';
 	$watch->ask("SELECT pg_terminate_backend($old)");
-	comes_true(sub { worker() ne $old }, 10) or die;
+	comes_true(sub { worker() ne $old }) or die;
 	return;
 }
 
@@ -50,6 +50,25 @@ sub joined_by
 	$do->();
 	my @cards = map { (split / /)[2] } did('card');
 	return join(',', sort splice @cards, $before);
+}
+
+# Returns the answer to a statement during which devices wait, until the condition is true.
+sub ask_while_waiting
+{
+	my ($s, $sql, $so) = @_;
+	$s->send($sql);
+	ok(comes_true($so), 'other devices wait');
+	fake(slurp_file($ENV{REDBLUE_FAKE}), 'awake 1');
+	return scalar $s->wait_for;
+}
+
+# As above, until each device has begun a join, so that none takes two partitions
+sub ask_all_devices
+{
+	my ($s, $sql, $devices) = @_;
+	my $n = did('card');
+	fake(@three, 'join_ms 60000');
+	return ask_while_waiting($s, $sql, sub { did('card') >= $n + $devices });
 }
 
 my $pairs = checksum_of("redblue_triangle_pairs('a', 'b')");
@@ -123,9 +142,7 @@ for my $set ([ 'all', qr/^cuda: 3 x a fake device$/, 3 ], [ '1', qr/^cuda: a fak
 		next if $what =~ /^boxes|one table|LIMIT|tile/;
 		like($cards, $which eq 'all' ? qr/^[012],[012],[012]$/ : $which eq '1' ? qr/^1$/ : qr/^[02],[02]$/, "$which: $what: by cards $cards");
 	}
-	# Each device is busy long enough that none takes two partitions.
-	fake(@three, 'join_ms 300');
-	is(joined_by(sub { is($s->ask($count), $answer{'a count'}, "$which: slowly") }), $which eq 'all' ? '0,1,2' : $which, "$which: one share each");
+	is(joined_by(sub { is(ask_all_devices($s, $count, $shares || 1), $answer{'a count'}, "$which: slowly") }), $which eq 'all' ? '0,1,2' : $which, "$which: one share each");
 	fake(@three);
 	like(device_of($s), $where, "$which: where");
 	is(shares($s), { all => 'device 0,device 1,device 2 3', 1 => '', '0,2' => 'device 0,device 2 2' }->{$which}, "$which: lines of redblue_last_run()");
@@ -135,8 +152,7 @@ $s = session($node);
 $s->ask('SET redblue.duplicate_notice = off; SET redblue.backend = cuda');
 is($s->ask("SELECT cuda_device FROM redblue_info()"), '3 x a fake device', 'redblue_info knows all');
 is($s->ask('SELECT count(*) FROM redblue_last_run()'), '0', 'no join yet');
-fake(@three, 'join_ms 300');
-like($s->ask("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM redblue_triangle_pairs('a', 'b')"),
+like(ask_all_devices($s, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM redblue_triangle_pairs('a', 'b')", 3),
 	qr/Device: 3 x a fake device.*Stage device 0: \d+ \(1 of 3 partitions\)\s+Stage device 1: \d+ \(1 of 3 partitions\)\s+Stage device 2: /s, 'EXPLAIN')
   if ($ENV{REDBLUE_CUSTOM_SCAN} // 'on') eq 'on';
 is($s->ask("SELECT sum(count) = $answer{'a count'} FROM redblue_last_run() WHERE stage LIKE 'device %'"), 't', 'the pairs of all') if $s->ask($count) ne '';
@@ -168,10 +184,13 @@ for my $way ('auto', 'cuda')
 	# Full, not available
 	for my $case ([ 'full_1 0', qr/^the fake device is full$/ ], [ 'none_1 1', qr/^$/ ])
 	{
-		fake(@three, $case->[0], 'join_ms 60', 'join_ms_1 0'); # the others have not done its share by then
 		for my $what ('a count', 'triangles', 'counts', 'hits', 'triangles of objects')
 		{
-			unlike(joined_by(sub { is($s->ask($ask{$what}), $answer{$what}, "$way, $case->[0]: $what") }), $case->[0] =~ /none/ ? qr/1/ : qr/^$/, "$way, $case->[0]: $what: by others");
+			# The others wait until it has refused, so that they have not done its share by then.
+			my $refuses = $case->[0] =~ /full/;
+			my $n = did('joined');
+			fake(@three, $case->[0], $refuses ? 'join_ms 60000' : ());
+			unlike(joined_by(sub { is($refuses ? ask_while_waiting($s, $ask{$what}, sub { did('joined') > $n }) : scalar $s->ask($ask{$what}), $answer{$what}, "$way, $case->[0]: $what") }), $case->[0] =~ /none/ ? qr/1/ : qr/^$/, "$way, $case->[0]: $what: by others");
 			like(shares($s), qr/^device 0(,device 2)? [23]$|^device 2 [23]$/, "$way, $case->[0]: $what: shares");
 			like(notes($s), $case->[1], "$way, $case->[0]: $what: why");
 			like(device_of($s), qr/^cuda: (2 x )?a fake device$/, "$way, $case->[0]: $what: where");
@@ -194,8 +213,9 @@ for my $way ('auto', 'cuda')
 	}
 	$s->ask('RESET statement_timeout');
 	# One fails permanently.
-	fake(@three, 'fail_2 0', 'join_ms 100', 'join_ms_2 1');
-	is($s->ask($pairs), $answer{triangles}, "$way: one fails");
+	fake(@three, 'fail_2 0', 'join_ms 60000', 'join_ms_2 1');
+	my $n = did('joined');
+	is(ask_while_waiting($s, $pairs, sub { did('joined') > $n }), $answer{triangles}, "$way: one fails");
 	like(notes($s), qr/^the fake device has failed$/, "$way: one fails: why");
 	fake(@three);
 	is(worker(), $pid, "$way: the process stays");
@@ -203,16 +223,16 @@ for my $way ('auto', 'cuda')
 	is($s->ask("SELECT cuda_device FROM redblue_info()"), '3 x a fake device', "$way: what was found");
 	end_worker();
 	$s->ask('SELECT cuda FROM redblue_info()');
-	fake(@three, 'join_ms 300');
-	is(joined_by(sub { is($s->ask($count), $answer{'a count'}, "$way: another process") }), '0,1,2', "$way: has it again");
+	is(joined_by(sub { is(ask_all_devices($s, $count, 3), $answer{'a count'}, "$way: another process") }), '0,1,2', "$way: has it again");
 	$pid = worker();
 
 	# One fails after pairs of its partition have been returned: counts are delayed, bits may repeat, pairs may not.
 	for my $what ('many, a count', 'many, hits', 'many', 'many, counts')
 	{
 		$s->ask('SELECT cuda FROM redblue_info()');
-		fake(@three, 'fail_1 1', 'join_ms 100', 'join_ms_1 1');
-		my $got = $s->ask($ask{$what});
+		fake(@three, 'fail_1 1', 'join_ms 60000', 'join_ms_1 1');
+		my $joined = did('joined');
+		my $got = ask_while_waiting($s, $ask{$what}, sub { did('joined') > $joined });
 		if ($what =~ /a count|hits/)
 		{
 			is($got, $answer{$what}, "$way, in the middle: $what");
@@ -248,9 +268,9 @@ for my $backend ('auto', 'cuda')
 		my $ms = (time() - $t0) * 1000;
 		cmp_ok($ms, '<', $stop_seconds * 1000, sprintf('%s, %s: after %.0f ms', $backend, $slow, $ms));
 		ok(comes_true(\&is_idle), "$backend, $slow: the worker is idle");
-		like($stop->ask("SET statement_timeout = 500; $dense"), qr/57014.*statement timeout/, "$backend, $slow: statement_timeout");
+		like($stop->ask(under_timeout(500, $dense)), qr/57014.*statement timeout/, "$backend, $slow: statement_timeout");
 		fake(@three);
-		is($stop->ask("RESET statement_timeout; $count"), $answer{'a count'}, "$backend, $slow: the session goes on");
+		is($stop->ask($count), $answer{'a count'}, "$backend, $slow: the session goes on");
 		$stop->quit;
 	}
 }
@@ -274,8 +294,7 @@ $watch->quit;
 $node->restart;
 $s = session($node);
 $s->ask('SET redblue.duplicate_notice = off; SET redblue.backend = cuda');
-fake(@three, 'join_ms 300');
-is(joined_by(sub { is($s->ask($pairs), $answer{triangles}, 'a session opens them itself') }), '0,1,2', 'all of them');
+is(joined_by(sub { is(ask_all_devices($s, $pairs, 3), $answer{triangles}, 'a session opens them itself') }), '0,1,2', 'all of them');
 is(shares($s), 'device 0,device 1,device 2 3', 'a share each');
 $s->ask("SET redblue.gpu_devices = '2'");
 is(joined_by(sub { is($s->ask($pairs), $answer{triangles}, 'or the one that is named') }), '2', 'this one');

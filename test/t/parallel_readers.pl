@@ -100,14 +100,14 @@ my $fds = backend_fds($pid);
 my $rss = emptied_rss_kb($session);
 my ($cancelled, $latest) = leave_early(50);
 cmp_ok($cancelled, '>', 20, "$cancelled of 50 statements ran into their timeout");
-cmp_ok($latest, '<', 500, sprintf('the latest worked for %.0f ms after its time', $latest));
+cmp_ok($latest, '<', $late_ms, sprintf('the latest worked for %.0f ms after its time', $latest));
 is(backend_fds($pid), $fds, 'no descriptor is left');
 cmp_ok(emptied_rss_kb($session) - $rss, '<', 4096, 'no memory is left');
 is_quiet('timeouts');
 
 # A single process stops at a page, too: the amount read is not a multiple of the table.
 {
-	for my $timeout ((map { 2 * $_ } 1 .. 10), (map { 2**$_ } 5 .. 8))
+	for my $timeout ((map { 2 * $_ } 1 .. 10), (map { 2**$_ } 5 .. 12))
 	{
 		my $alone = session($node);
 		$alone->ask("SET max_parallel_workers_per_gather = 0; SET statement_timeout = $timeout;\nSELECT count(*) FROM redblue_triangle_pairs('alone', 'nothing')");
@@ -153,7 +153,7 @@ for my $way ('cancel', 'worker')
 		}
 		$watch->ask($way eq 'cancel' ? "SELECT pg_cancel_backend($pid)" : "SELECT pg_terminate_backend($worker)")
 		  if $worker ne '';
-		(undef, $err) = $session->wait_for(60);
+		(undef, $err) = $session->wait_for;
 		last if $err ne '';
 	}
 	like($err, $way eq 'cancel' ? qr/57014/ : qr/57P01|administrator command|lost connection/, "$way: an error");
@@ -164,7 +164,7 @@ for my $way ('cancel', 'worker')
 {
 	my $other = session($node);
 	$other->send('SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET max_parallel_workers_per_gather = 4; ALTER TABLE few SET (parallel_workers = 4); '
-		  . 'SELECT count(*) FROM few WHERE pg_sleep(0.01) IS NOT NULL');
+		  . 'SELECT count(*) FROM few WHERE pg_sleep(1000) IS NOT NULL');
 	comes_true(sub { workers($other->{pid}) == 4 });
 	is(workers($other->{pid}), 4, 'another session has all workers');
 	is($session->ask($read), 0, 'a table is read without any');

@@ -95,8 +95,7 @@ for my $name (sort keys %waits)
 		$watch->ask("BEGIN; $change");
 		$session->ask('BEGIN');
 		$session->send($query);
-		ok(comes_true(sub { $watch->ask("SELECT count(*) FROM pg_stat_activity WHERE pid = $session->{pid} AND wait_event_type = 'Lock'") eq '1' }), "$name waits");
-		# pg_stat_activity does not change within a transaction, so the next query starts another one.
+		ok(waits_for_lock($session, $watch), "$name waits");
 		$watch->ask('COMMIT');
 		my ($out, $err) = $session->wait_for;
 		push @answers, "$out $err\n" . $session->ask($seen);

@@ -8,7 +8,6 @@ use lib $FindBin::Bin;
 use Redblue;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(sleep);
 
 my $node = new_server('rights');
 $node->safe_psql('postgres', <<'SQL');
@@ -46,12 +45,7 @@ sub fresh
 
 sub waits
 {
-	for (1 .. 6000)
-	{
-		return 1 if $owner->ask("SELECT count(*) FROM pg_locks WHERE pid = $reader->{pid} AND NOT granted");
-		sleep(0.01);
-	}
-	return 0;
+	return waits_for_lock($reader, $owner);
 }
 
 # The reader's result for the call while the owner holds a lock on the table, executes $meanwhile, and commits

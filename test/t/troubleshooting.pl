@@ -108,7 +108,8 @@ $node->safe_psql('postgres', 'CREATE TABLE kept AS SELECT * FROM many WHERE id <
 raise('ended', "SET redblue.cache = on; SET max_parallel_workers_per_gather = 0; SELECT count(*) FROM redblue_triangle_pairs('kept', 'kept');
 BEGIN; DECLARE c CURSOR FOR SELECT red_id FROM redblue_triangle_pairs('kept', 'kept'); FETCH 1 FROM c;
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'redblue worker';
-SELECT pg_sleep(1); MOVE ALL IN c");
+DO \$\$ BEGIN WHILE EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'redblue worker') LOOP PERFORM pg_sleep(0.01); PERFORM pg_stat_clear_snapshot(); END LOOP; END \$\$;
+MOVE ALL IN c");
 raise('no id', "SELECT * FROM redblue_triangle_pairs('imported', 'imported')");
 raise('uuid', "SELECT * FROM redblue_triangle_pairs('named', 'named')");
 raise('no list', "SELECT * FROM redblue_triangle_pairs_by_key('named', 'named')");
