@@ -41,7 +41,7 @@
 /* Time that a join waits for its session before it opens the gate, in ms */
 #define PATIENCE_MS 50
 /* Time to wait on a full device for joins that wait for their sessions, in ms */
-#define ROOM_MS 2000
+#define ROOM_MS 5000
 
 struct rb_served
 {

@@ -22,10 +22,13 @@
 #include <errno.h>
 #include <signal.h>
 
-/* Time for a worker to start, including the end of a leaving one, in ms */
-#define RB_START_MS 5000
+/*
+ * Time for a worker to start, including the end of a leaving one, in ms. A virtual machine may
+ * stop any process for seconds, which must not make a session give up.
+ */
+#define RB_START_MS 15000
 #define RB_DEAD_MS 10000  /* Time after which a starting worker counts as lost, in ms */
-#define RB_ANSWER_MS 1000 /* Time for the worker to take a mailbox message, in ms */
+#define RB_ANSWER_MS 5000 /* Time for the worker to take a mailbox message, in ms */
 /* Time for the worker to open the device if a session only asks about it, in ms */
 #define RB_OPEN_MS 20000
 #define RB_AGAIN 2 /* Number of workers that may end before one takes the message */
