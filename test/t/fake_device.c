@@ -12,6 +12,7 @@
  *	awake 1		delays end, whatever was requested
  *	put_ms N	each batch of pairs takes this long
  *	fail N		the device fails permanently after this number of batches of pairs
+ *	broken 1	the device fails permanently at the next batch of pairs, with put_ms also in joins that run
  *	full N		there is memory for this number of concurrent joins
  *	cards N		number of devices; each word above applies to all, and with the suffix _1 to the second one
  *	share N		joins with this number of parts per device are shared; read when the file is opened
@@ -203,9 +204,10 @@ static rb_status
 put(void *user, const rb_pair *pairs, size_t n)
 {
 	way *w = user;
+	const bool broken = w->put_ms > 0 && asked_of(w->ctx->device, "broken", 0) != 0;
 	rb_status status;
 
-	if (w->fail >= 0 && rb_add(&w->batches, 1) >= w->fail)
+	if (broken || (w->fail >= 0 && rb_add(&w->batches, 1) >= w->fail))
 	{
 		rb_store(&failed[w->ctx->device], 1);
 		return rb_fail(w->ctx, RB_DEVICE_FAILED, 0, 0, "the fake device has failed");

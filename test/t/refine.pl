@@ -104,9 +104,9 @@ is(backend_threads($session->{pid}), 1, 'nor a thread');
 my $rss = emptied_rss_kb($session);
 for my $i (1 .. 20)
 {
-	$session->ask("SET statement_timeout = " . (20 + 7 * $i) . ";\n$query{'meshing solids'};\nSET statement_timeout = 0");
+	$session->ask(under_timeout(20 + 7 * $i, $query{'meshing solids'}));
 	# Leaves a block, whose subtransaction ends with it.
-	$session->ask("SET statement_timeout = " . (5 + 3 * $i) . ";\nDO \$\$ BEGIN PERFORM redblue_refine('spot', 'x', max_volume => 1e-9); EXCEPTION WHEN query_canceled THEN RAISE EXCEPTION 'it was %', sqlstate; END \$\$;\nSET statement_timeout = 0");
+	$session->ask(under_timeout(5 + 3 * $i, "DO \$\$ BEGIN PERFORM redblue_refine('spot', 'x', max_volume => 1e-9); EXCEPTION WHEN query_canceled THEN RAISE EXCEPTION 'it was %', sqlstate; END \$\$"));
 }
 my $grown = emptied_rss_kb($session) - $rss;
 cmp_ok($grown, '<', 20_000, "forty timeouts: $rss kB, then $grown kB more");
@@ -116,18 +116,23 @@ is(backend_threads($session->{pid}), 1, 'and no thread more');
 
 for my $name ('meshing solids', 'continuing')
 {
-	$session->send($query{$name});
 	my %seen;
-	for (1 .. 12_000)
+	# A stage may end before it was looked at.
+	for my $try (1 .. 5)
 	{
-		my $row = $watch->ask("SELECT function, stage, total > 0 FROM redblue_progress WHERE pid = $session->{pid}");
-		$seen{$1} = 1 if $row =~ /^redblue_refine\|([^|]+)/;
-		$seen{total} = 1 if $row =~ /^redblue_refine\|tetrahedralize\|t/;
-		last if $session->ready || ($name eq 'meshing solids' ? $seen{total} : $seen{check});
-		sleep(0.005);
+		last if $name eq 'meshing solids' ? $seen{total} : $seen{check};
+		$session->send($query{$name});
+		for (1 .. 12_000)
+		{
+			my $row = $watch->ask("SELECT function, stage, total > 0 FROM redblue_progress WHERE pid = $session->{pid}");
+			$seen{$1} = 1 if $row =~ /^redblue_refine\|([^|]+)/;
+			$seen{total} = 1 if $row =~ /^redblue_refine\|tetrahedralize\|t/;
+			last if $session->ready || ($name eq 'meshing solids' ? $seen{total} : $seen{check});
+			sleep(0.005);
+		}
+		$watch->ask("SELECT pg_cancel_backend($session->{pid})");
+		$session->wait_for;
 	}
-	$watch->ask("SELECT pg_cancel_backend($session->{pid})");
-	$session->wait_for;
 	ok($name eq 'meshing solids' ? $seen{tetrahedralize} && $seen{total} : $seen{check}, "progress while $name: " . join(', ', sort keys %seen));
 	$session->ask("SELECT drop_mesh('x')");
 }
@@ -265,8 +270,7 @@ is($watch->ask("SELECT count(*) FROM redblue_mesh_check('$_', 'gem')"), 0, "$_ i
 # Tables that are dropped in the meantime
 $watch->ask("SELECT tets FROM redblue_refine('gem', 'gone');\nBEGIN;\nDROP TABLE gone_faces");
 $session->send("SELECT tets FROM redblue_refine(mesh => 'gone')");
-$session->{run}->pump_nb while $session->{in} ne '';
-sleep 0.2;
+ok(waits_for_lock($session, $watch), 'who refines a mesh waits for one who drops a table of it');
 $watch->ask('COMMIT');
 like(($session->wait_for)[1], qr/42P01/, 'a table is dropped meanwhile');
 
@@ -360,7 +364,7 @@ for my $name (sort keys %query)
 	$doomed->send($query{$name});
 	$doomed->{run}->pump_nb while $doomed->{in} ne '';
 	sleep 0.3;
-	is($watch->ask("SELECT pg_terminate_backend($doomed->{pid}, 10000)"), 't', "$name ends with its session");
+	is($watch->ask("SELECT pg_terminate_backend($doomed->{pid}, 60000)"), 't', "$name ends with its session");
 	eval { $doomed->{run}->finish };
 }
 is($watch->ask("SELECT count(*) FROM redblue_progress"), 0, 'none is shown any more');

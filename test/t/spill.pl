@@ -288,7 +288,7 @@ $s->ask('RESET parallel_leader_participation; RESET parallel_setup_cost; RESET p
 stops_soon($s, $watch, 'joining', $count, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9);
 is(temp_files(), 0, 'no file is left');
 my $gone = session($node);
-$gone->send("SET redblue.memory_limit = '20MB'; $count");
+$gone->send("SET redblue.memory_limit = '20MB'" . ";\n$count" x 100);
 ok(comes_true(sub { temp_files() > 0 }), 'files are there');
 $watch->ask("SELECT pg_terminate_backend($gone->{pid})");
 ok(comes_true(sub { temp_files() == 0 }), 'and go with the session');

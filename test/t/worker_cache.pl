@@ -286,7 +286,7 @@ for my $signal ('TERM', 'a stop')
 	my $start = time;
 	is($s->ask($ask{count}), $answer{count}, "$signal: the session with its card");
 	is($n->ask($ask{count}), $answer{count}, "$signal: a session without one");
-	cmp_ok(time - $start, '<', 12, 'and neither waits for long');
+	cmp_ok(time - $start, '<', 2 * $stop_seconds, 'and neither waits for long');
 	if ($signal eq 'a stop')
 	{
 		$n->send($ask{count});
@@ -337,7 +337,7 @@ for my $delay (0.002, 0.01, 0.05)
 	sleep $delay;
 	my $stopped = worker();
 	kill 'STOP', $stopped;
-	is($watch->ask("SELECT pg_terminate_backend($doomed->{pid}, 5000)"), 't', "terminated after $delay s");
+	is($watch->ask("SELECT pg_terminate_backend($doomed->{pid}, 60000)"), 't', "terminated after $delay s");
 	kill 'CONT', $stopped;
 }
 all_agree('a terminated session disturbs no other one', $s);
@@ -357,9 +357,8 @@ ok(comes_true(sub { kept() eq '' }), 'none at all');
 all_agree('without it', $s);
 $node->append_conf('postgresql.conf', "redblue.cache_memory = 1GB\nredblue.worker_idle = 1s\n");
 $node->reload;
-sleep 0.2;
 all_agree('with it', $s);
-ok(comes_true(sub { worker() eq '' }, 15), 'it ends when nothing is asked of it');
+ok(comes_true(sub { worker() eq '' }), 'it ends when nothing is asked of it');
 is(kept(), '', 'and nothing is kept then');
 all_agree('another starts', $s);
 
