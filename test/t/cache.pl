@@ -481,7 +481,8 @@ for my $n (1 .. $steps)
 			my @work = map { join ";\n", map { my $t = pick(@tables); pick(insert($t, 3), "DELETE FROM $t WHERE " . some() =~ s/TABLE/$t/r,
 					"UPDATE $t SET grp = grp + 1 WHERE " . some() =~ s/TABLE/$t/r, vacuum($t), vacuum($t), "VACUUM $t",
 					"BEGIN; UPDATE $t SET id = id + 1000000 WHERE " . some() =~ s/TABLE/$t/r . ";\nROLLBACK") } 1 .. 6 } 1 .. 3;
-			my $asks = join ";\n", map { "SELECT * FROM differ(ARRAY[" . join(', ', map { s/'/''/gr =~ s/^(.*)$/'$1'/r } questions()) . "], '{off,on}')" } 1 .. 6;
+			# The fourth one waits for locks, such as that of a VACUUM that truncates a table.
+			my $asks = join ";\n", "SET lock_timeout = '10min'", (map { "SELECT * FROM differ(ARRAY[" . join(', ', map { s/'/''/gr =~ s/^(.*)$/'$1'/r } questions()) . "], '{off,on}')" } 1 .. 6), "SET lock_timeout = '10ms'";
 			print $trace "$s[$_]{name} (at once): $work[$_];\n" for 0 .. 2;
 			print $trace "$s[3]{name} (at once): $asks;\n";
 			$s[$_]{s}->send($work[$_]) for 0 .. 2;
