@@ -47,7 +47,7 @@ BEGIN
 		format('SELECT a, b FROM pair / SELECT a, b FROM redblue_%s_pair_blocks%s(%s) AS k (n, r, s), unnest(unpack(r), unpack(s)) AS u (a, b) WHERE length(r) = 8 * n AND length(s) = 8 * n',
 			base, form, sides)]
 	LOOP
-		query := format('SELECT count(*) FROM ((%s EXCEPT ALL %s) UNION ALL (%2$s EXCEPT ALL %1$s)) d', split_part(query, ' / ', 1), split_part(query, ' / ', 2));
+		query := format('WITH x AS MATERIALIZED (%s), y AS MATERIALIZED (%s) SELECT count(*) FROM ((TABLE x EXCEPT ALL TABLE y) UNION ALL (TABLE y EXCEPT ALL TABLE x)) d', split_part(query, ' / ', 1), split_part(query, ' / ', 2));
 		SET LOCAL redblue.custom_scan = on;
 		EXECUTE query INTO n;
 		differ := differ || n || ' ';

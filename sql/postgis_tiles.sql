@@ -20,8 +20,8 @@ DECLARE
 	whole text := format('SELECT to_jsonb(p) FROM %s(%s) AS p', function, arguments);
 	parts text := format('SELECT to_jsonb(p) FROM %I t, LATERAL %s(%s, tile_low => t.tile_low, tile_high => t.tile_high) AS p', tiles, function, arguments);
 BEGIN
-	RETURN QUERY EXECUTE format('SELECT %L::text, (SELECT count(*) FROM (%s) a), (SELECT count(*) FROM (%s) a), (SELECT count(*) FROM (%s EXCEPT ALL %s) a), (SELECT count(*) FROM (%s EXCEPT ALL %s) a)',
-		function, whole, parts, whole, parts, parts, whole);
+	RETURN QUERY EXECUTE format('WITH whole AS MATERIALIZED (%s), parts AS MATERIALIZED (%s) SELECT %L::text, (SELECT count(*) FROM whole), (SELECT count(*) FROM parts), (SELECT count(*) FROM (TABLE whole EXCEPT ALL TABLE parts) a), (SELECT count(*) FROM (TABLE parts EXCEPT ALL TABLE whole) a)',
+		whole, parts, function);
 END $$;
 SELECT * FROM shared_out('redblue_triangle_pairs', $$'red', 'blue'$$);
 SELECT * FROM shared_out('redblue_triangle_self_pairs', $$'red'$$);
