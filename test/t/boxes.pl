@@ -1,6 +1,6 @@
 # Compares the pairs of generated boxes with those that two other programs found: number and two checksums, for self
 # joins and for two sets; and their number alone.
-# run: quick
+# run: quick long
 use strict;
 use warnings;
 use FindBin;

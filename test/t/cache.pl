@@ -19,7 +19,7 @@ use Time::HiRes qw(time);
 my $seed = $ENV{REDBLUE_SEED} || time % 1e9 | 0;
 # Everything is slower if several processes read small tables.
 my $readers = ($ENV{REDBLUE_SCAN_SIZE} // '') eq '0';
-my $steps = $ENV{REDBLUE_STEPS} || (long_run() ? 100_000 : 2_000) / ($readers ? 5 : 1);
+my $steps = $ENV{REDBLUE_STEPS} || (long_run() ? 100_000 : 2_000) / ($readers ? 10 : 1);
 srand($seed);
 diag("REDBLUE_SEED=$seed");
 

@@ -1,6 +1,6 @@
 # Tests a materialized view over a table form: its dependencies are known, it can be refreshed with a narrow
 # search_path, and it survives dump and restore.
-# run: quick
+# run: quick long
 use strict;
 use warnings;
 use FindBin;

@@ -1,6 +1,6 @@
 # Tests EvalPlanQual: if another session changes a row while a statement waits for it, the statement evaluates the row
 # again and must find the rows that it joins with it, wherever the join is in the plan.
-# run: quick
+# run: quick long
 use strict;
 use warnings;
 use FindBin;

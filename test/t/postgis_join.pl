@@ -1,7 +1,7 @@
 # Tests redblue_postgis: joins as one node of the plan, in situations that need several sessions: rows that others
 # change (EvalPlanQual), snapshots, cancellation, lack of memory and disk space, repeated failures, parallel plans below
 # and above the node; and random queries (test/join_random).
-# run: quick
+# run: quick long
 use strict;
 use warnings;
 use FindBin;

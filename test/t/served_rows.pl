@@ -116,6 +116,9 @@ push @calls, "SELECT count(*) FROM S.g_red r JOIN S.g_blue b ON redblue_intersec
   rows_of("redblue_triangle_intersections('S.g_red', 'S.g_blue')"), rows_of("redblue_box_pairs('S.g_red', 'S.g_blue')")
   if $postgis;
 
+# Without the custom scan, a third of the calls: how it reads the rows does not depend on the kind of join.
+my @some = ($ENV{REDBLUE_CUSTOM_SCAN} // 'on') eq 'off' && !long_run() ? @calls[ grep { $_ % 3 == 0 } 0 .. $#calls ] : @calls;
+
 sub call_on { my ($call, $schema) = @_; return $call =~ s/\bS\./$schema./gr }
 
 # Runs each call with these settings, and compares it with the same call on a schema whose tables contain the served
@@ -149,7 +152,7 @@ sub compare
 
 for my $way (qw(query custom path rewrite))
 {
-	compare($way, 'there', '', @calls);
+	compare($way, 'there', '', @some);
 	compare($way, 'there', 'SET redblue.cache = on', @calls[ 0 .. 9 ]);
 	compare($way, 'there', 'SET debug_parallel_query = on', @calls[ 0 .. 9 ]) if $node->safe_psql('postgres', "SELECT count(*) FROM pg_settings WHERE name = 'debug_parallel_query'");
 	compare($way, 'there', 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0', @calls[ 0 .. 9 ]);
@@ -161,9 +164,9 @@ $node->safe_psql('postgres', "INSERT INTO here.$_ SELECT * FROM there.$_") for @
 $node->safe_psql('postgres', "VACUUM ANALYZE here.$_") for @tables;
 copy_tables('masked', '-id', 'true');
 copy_tables('filtered', 'id', 'id > 5');
-compare('mask', 'masked', '', grep { !/EXISTS|r\.id|solid|mesh_of_test/ } @calls);
+compare('mask', 'masked', '', grep { !/EXISTS|r\.id|solid|mesh_of_test/ } @some);
 compare('filter', 'filtered', '', @calls[ 0 .. $pairs_of_ids - 1 ]);
-compare('off', 'there', '', @calls);
+compare('off', 'there', '', @some);
 
 # ---- one session, with a hook that is set and reset ----
 
