@@ -98,9 +98,6 @@ find_side_of_plane(const clipping *c, const clip_point *p, int plane)
 		const rb_bounded x = rb_cuboid_corner(c->b->space, c->triangle, p->label.of, a);
 
 		off = high ? rb_bounded_sub(x, c->b->bound[plane]) : rb_bounded_sub(c->b->bound[plane], x);
-		/* Sums and differences that are exactly known have no error only if they are 0. */
-		if (off.error == 0)
-			return (off.x.high > 0) - (off.x.high < 0);
 		sign = rb_bounded_sign(off, 0);
 	}
 	else
