@@ -169,9 +169,10 @@ detail_gap(const rb_meshing_run *run, const char *at)
 	if (g->spacing == 0)
 		return errdetail("The fault is near %s.", at);
 	if (g->polygon[0] == g->polygon[1])
-		return errdetail("No suitable point near %s has double precision coordinates, which are %g "
-						 "apart there.",
-						 at, g->spacing);
+		return errdetail(
+			"Double precision coordinates are %g apart near %s, too far to represent a "
+			"vertex that the mesh needs there.",
+			g->spacing, at);
 	return errdetail(
 		"The smallest gap near %s is %g, between facets %s and %s, and double precision "
 		"coordinates are %g apart there.",

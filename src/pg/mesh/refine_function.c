@@ -50,23 +50,21 @@ static void
 refuse_sides_to_refine(const rb_meshing_call *call)
 {
 	if (call->at[RB_MESH_HOLES] >= 0)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("%s: argument \"holes\" cannot be used when an existing mesh is refined",
-					call->function),
-			 errdetail(
-				 "Without facets, points and segments, the function refines the existing mesh."),
-			 errhint("To add holes, build the mesh again.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: argument \"holes\" cannot be used when an existing mesh is refined",
+						call->function),
+				 errdetail(
+					 "Without facets, points and segments, the function refines an existing mesh."),
+				 errhint("To add holes, build the mesh again.")));
 	if (call->weld > 0)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("%s: argument \"weld\" cannot be used when an existing mesh is refined",
-					call->function),
-			 errdetail(
-				 "Without facets, points and segments, the function refines the existing mesh."),
-			 errhint("To weld vertices, build the mesh again.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: argument \"weld\" cannot be used when an existing mesh is refined",
+						call->function),
+				 errdetail(
+					 "Without facets, points and segments, the function refines an existing mesh."),
+				 errhint("To weld vertices, build the mesh again.")));
 	if (call->merge.kind == RB_MERGE_NEARLY_FLAT)
 		ereport(
 			ERROR,
@@ -643,13 +641,12 @@ continue_mesh(rb_meshing_run *run, const rb_meshing_table *tables, const char *n
 	run->arg = c;
 	rb_meshing_load(run, tables, &c->mesh);
 	if (c->mesh.n[RB_MESH_TETS] == 0)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("%s: mesh \"%s\" has no tetrahedra", run->call->function, name),
-			 errdetail(
-				 "Without facets, points and segments, the function refines the existing mesh."),
-			 errhint("Specify at least one of these arguments to build a mesh.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("%s: mesh \"%s\" has no tetrahedra", run->call->function, name),
+				 errdetail(
+					 "Without facets, points and segments, the function refines an existing mesh."),
+				 errhint("Specify at least one of these arguments to build a mesh.")));
 	rb_meshing_check_max_points(run, c->mesh.n[RB_MESH_VERTICES]);
 	rb_meshing_match(run, &c->mesh, &c->matched);
 	rb_meshing_work(run, check_mesh_to_refine);

@@ -420,7 +420,7 @@ rb_meshing_tables_continue(rb_meshing_table *tables, const char *function, const
 						tables[0].quoted, mesh),
 				 errdetail(
 					 "Without facets, points and segments, the function refines an existing mesh."),
-				 errhint("Specify at least one of these arguments to build the mesh.")));
+				 errhint("Specify at least one of these arguments to build a mesh.")));
 	schema = get_namespace_name(get_rel_namespace(first));
 	if (schema == NULL)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_SCHEMA),
