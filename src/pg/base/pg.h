@@ -62,7 +62,6 @@ typedef enum rb_cache_choice
 } rb_cache_choice;
 
 extern int rb_setting_backend;
-extern int rb_setting_threads;      /* Number of threads, 0 for automatic */
 extern int rb_setting_memory_limit; /* Limit in kB */
 extern int rb_setting_worker_idle;  /* Idle time in seconds */
 extern bool rb_setting_custom_scan;

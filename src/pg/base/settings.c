@@ -23,7 +23,7 @@
 #define RB_PARTS_PER_THREAD 4096
 
 int rb_setting_backend = RB_CHOOSE_AUTO;
-int rb_setting_threads = 0;
+static int setting_threads = 0; /* Number of threads, 0 for automatic */
 int rb_setting_memory_limit = 4 * 1024 * 1024;
 static int gpu_memory_limit = 0;
 static uint32 devices = 0;
@@ -73,7 +73,7 @@ static const setting settings[] = {
 	 "an error if no GPU is available. The results are the same.",
 	 &rb_setting_backend, RB_CHOOSE_AUTO, 0, 0, backend_choices, PGC_USERSET, 0},
 	{"redblue.threads", "Sets the number of threads of a join on the CPU.",
-	 "0 uses one thread per core, at most 8.", &rb_setting_threads, 0, 0, RB_MAX_THREADS, NULL,
+	 "0 uses one thread per core, at most 8.", &setting_threads, 0, 0, RB_MAX_THREADS, NULL,
 	 PGC_USERSET, 0},
 	{"redblue.memory_limit",
 	 "Sets the maximum memory of one join for its inputs and its workspace.",
@@ -380,8 +380,8 @@ rb_threads(uint64 parts)
 	cpu_set_t set;
 	long cores;
 
-	if (rb_setting_threads > 0)
-		return rb_setting_threads;
+	if (setting_threads > 0)
+		return setting_threads;
 	if (sched_getaffinity(0, sizeof set, &set) == 0)
 		cores = CPU_COUNT(&set);
 	else
