@@ -421,39 +421,28 @@ find_pair_of_batch(const rb_join_measures *m, rb_pair rows)
 	return UINT32_MAX;
 }
 
-/* Receives the measures of pairs of solids, on any thread. */
+/* Receives the measures of pairs of solids or of polygons, on any thread. */
 static rb_status
-put_overlaps_of_batch(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
+put_measures_of_batch(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 {
+	/* Word of each measure in the payload of a pair */
+	static const size_t word[] = {
+		[RB_MEASURE_VOLUME] = offsetof(rb_overlap, volume) / sizeof(uint64_t),
+		[RB_MEASURE_DEPTH] = offsetof(rb_overlap, depth) / sizeof(uint64_t),
+		[RB_MEASURE_AREA] = 0};
 	rb_join_measures *m = user;
-
-	for (size_t i = 0; i < n; i++)
-	{
-		const uint32 pair = find_pair_of_batch(m, rows[i]);
-		rb_overlap overlap;
-
-		if (pair == UINT32_MAX)
-			continue;
-		memcpy(&overlap, payload + RB_OVERLAP_WORDS * i, sizeof overlap);
-		m->values[RB_MEASURE_VOLUME][pair] = overlap.volume;
-		if (m->values[RB_MEASURE_DEPTH] != NULL)
-			m->values[RB_MEASURE_DEPTH][pair] = overlap.depth;
-	}
-	return RB_OK;
-}
-
-/* Receives the common areas of pairs of polygons, on any thread. */
-static rb_status
-put_areas_of_batch(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
-{
-	rb_join_measures *m = user;
+	const bool area = m->predicate == RB_AREA;
+	const size_t words = area ? 1 : RB_OVERLAP_WORDS;
+	const int first = area ? RB_MEASURE_AREA : RB_MEASURE_VOLUME;
+	const int last = area ? RB_MEASURE_AREA : RB_MEASURE_DEPTH;
 
 	for (size_t i = 0; i < n; i++)
 	{
 		const uint32 pair = find_pair_of_batch(m, rows[i]);
 
-		if (pair != UINT32_MAX)
-			memcpy(&m->values[RB_MEASURE_AREA][pair], &payload[i], sizeof(double));
+		for (int what = first; what <= last && pair != UINT32_MAX; what++)
+			if (m->values[what] != NULL)
+				memcpy(&m->values[what][pair], payload + words * i + word[what], sizeof(double));
 	}
 	return RB_OK;
 }
@@ -467,11 +456,10 @@ measure_pairs_of_sets(void *arg)
 						.blue = m->side[1].set,
 						.predicate = m->predicate,
 						.depth = m->values[RB_MEASURE_DEPTH] != NULL};
-	const rb_row_sink overlaps = {.put = put_overlaps_of_batch, .user = m};
-	const rb_row_sink areas = {.put = put_areas_of_batch, .user = m};
+	const rb_row_sink sink = {.put = put_measures_of_batch, .user = m};
 
-	return m->predicate == RB_AREA ? rb_compose_areas(&m->ctx, &rb_backend_cpu, &job, &areas)
-								   : rb_compose_overlaps(&m->ctx, &rb_backend_cpu, &job, &overlaps);
+	return m->predicate == RB_AREA ? rb_compose_areas(&m->ctx, &rb_backend_cpu, &job, &sink)
+								   : rb_compose_overlaps(&m->ctx, &rb_backend_cpu, &job, &sink);
 }
 
 /* Runs one of the two joins of the batch. Returns false if the functions have to be called. */
