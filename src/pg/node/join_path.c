@@ -77,30 +77,20 @@ typedef struct join_clause
 bool
 rb_find_join_function(Oid function, rb_join_function *asked)
 {
-	static const struct
-	{
-		PGFunction function;
-		rb_join_function asked;
-	} functions[] = {{redblue_geometry_intersects, RB_ASKED_INTERSECTS},
-					 {redblue_geometry_crosses, RB_ASKED_CROSSES},
-					 {redblue_geometry_dwithin, RB_ASKED_DWITHIN},
-					 {redblue_geometry_inside, RB_ASKED_INSIDE}};
+	static const PGFunction geometry_support = redblue_geometry_support;
+	static const PGFunction entries[] = {[RB_ASKED_INTERSECTS] = redblue_geometry_intersects,
+										 [RB_ASKED_CROSSES] = redblue_geometry_crosses,
+										 [RB_ASKED_DWITHIN] = redblue_geometry_dwithin,
+										 [RB_ASKED_INSIDE] = redblue_geometry_inside};
 	Oid support = get_func_support(function);
-	FmgrInfo info;
+	int found;
 
-	if (!OidIsValid(support))
+	if (!OidIsValid(support) || rb_find_entry(support, &geometry_support, 1) < 0)
 		return false;
-	fmgr_info(support, &info);
-	if (info.fn_addr != redblue_geometry_support)
-		return false;
-	fmgr_info(function, &info);
-	for (int i = 0; i < (int) lengthof(functions); i++)
-		if (info.fn_addr == functions[i].function)
-		{
-			*asked = functions[i].asked;
-			return true;
-		}
-	return false;
+	found = rb_find_entry(function, entries, lengthof(entries));
+	if (found >= 0)
+		*asked = (rb_join_function) found;
+	return found >= 0;
 }
 
 bool

@@ -28,27 +28,19 @@
 bool
 rb_find_measure(Oid function, rb_measure *measure)
 {
-	static const struct
-	{
-		PGFunction function;
-		rb_measure measure;
-	} functions[] = {{redblue_geometry_overlap_volume, RB_MEASURE_VOLUME},
-					 {redblue_geometry_overlap_depth, RB_MEASURE_DEPTH},
-					 {redblue_geometry_overlap_area, RB_MEASURE_AREA}};
+	static const PGFunction entries[] = {[RB_MEASURE_VOLUME] = redblue_geometry_overlap_volume,
+										 [RB_MEASURE_DEPTH] = redblue_geometry_overlap_depth,
+										 [RB_MEASURE_AREA] = redblue_geometry_overlap_area};
 	const char *name = get_func_name(function);
-	FmgrInfo info;
+	int found;
 
 	if (name == NULL || strncmp(name, PREFIX, strlen(PREFIX)) != 0 ||
 		get_func_rettype(function) != FLOAT8OID || get_func_nargs(function) != 2)
 		return false;
-	fmgr_info(function, &info);
-	for (int i = 0; i < (int) lengthof(functions); i++)
-		if (info.fn_addr == functions[i].function)
-		{
-			*measure = functions[i].measure;
-			return true;
-		}
-	return false;
+	found = rb_find_entry(function, entries, lengthof(entries));
+	if (found >= 0)
+		*measure = (rb_measure) found;
+	return found >= 0;
 }
 
 /* A search for the measures of two geometries */

@@ -286,6 +286,18 @@ sampled_selectivity(SupportRequestSelectivity *request)
 	return true;
 }
 
+int
+rb_find_entry(Oid function, const PGFunction *entries, int n)
+{
+	FmgrInfo info;
+
+	fmgr_info(function, &info);
+	for (int i = 0; i < n; i++)
+		if (info.fn_addr == entries[i])
+			return i;
+	return -1;
+}
+
 /*
  * Returns true for redblue_inside. A geometry inside a solid need not meet its surface, but samples
  * count only such contacts.
@@ -293,10 +305,9 @@ sampled_selectivity(SupportRequestSelectivity *request)
 static bool
 is_call_of_inside(Oid function)
 {
-	FmgrInfo info;
+	static const PGFunction inside = redblue_geometry_inside;
 
-	fmgr_info(function, &info);
-	return info.fn_addr == redblue_geometry_inside;
+	return rb_find_entry(function, &inside, 1) == 0;
 }
 
 /* Estimates the selectivity, if necessary from that of overlapping boxes. */

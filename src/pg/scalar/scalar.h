@@ -33,6 +33,12 @@ extern Datum redblue_geometry_overlap_depth(PG_FUNCTION_ARGS);
 extern Datum redblue_geometry_overlap_area(PG_FUNCTION_ARGS);
 
 /*
+ * Returns the index of the entry point of an SQL function among n entry points, or -1
+ * (index_support.c). The library of the function is loaded if it is not yet.
+ */
+extern int rb_find_entry(Oid function, const PGFunction *entries, int n);
+
+/*
  * Raises the error that the first or the second geometry of a function is not a valid solid, with
  * the reason (geometry_functions.c). `row` identifies the row, or is NULL.
  */
