@@ -74,7 +74,10 @@ typedef struct rb_device
 	uint64_t copied;
 } rb_device;
 
-/* Returns RB_OK and the device's name, or RB_NO_DEVICE and the reason. */
+/*
+ * Writes the device's name to `text` and returns RB_OK, or writes the reason and returns
+ * RB_NO_DEVICE.
+ */
 extern rb_status rb_device_probe(int device, char *text, size_t size);
 /* Returns the number of CUDA devices, including unusable ones. */
 extern int rb_device_count(void);

@@ -137,8 +137,8 @@ find_driver_entry_point(const char *name, unsigned version, void *function)
 }
 
 /*
- * Initializes the driver and stores the number of devices, or returns RB_NO_DEVICE and the reason.
- * The caller holds driver_lock.
+ * Initializes the driver and stores the number of devices, or returns RB_NO_DEVICE and stores the
+ * reason. The caller holds driver_lock.
  */
 static rb_status
 initialize_driver(char *text, size_t size)
@@ -165,7 +165,7 @@ initialize_driver(char *text, size_t size)
 	return RB_OK;
 }
 
-/* Initializes the driver once in this process, or returns RB_NO_DEVICE and the reason. */
+/* Initializes the driver once in this process, or returns RB_NO_DEVICE and stores the reason. */
 static rb_status
 find_driver(char *text, size_t size)
 {
@@ -184,8 +184,8 @@ find_driver(char *text, size_t size)
 }
 
 /*
- * Finds a device and fills slot->device, or returns RB_NO_DEVICE and the reason. The caller holds
- * the slot's lock.
+ * Finds a device and fills slot->device, or returns RB_NO_DEVICE and stores the reason. The caller
+ * holds the slot's lock.
  */
 static rb_status
 find_device(rb_device_slot *slot, char *text, size_t size)
@@ -320,7 +320,9 @@ close_device(rb_device_slot *slot)
 	cudaGetLastError();
 }
 
-/* Creates the context and the memory pool of a device, or returns an error with the reason. */
+/*
+ * Creates the context and the memory pool of a device, or returns an error and stores the reason.
+ */
 static rb_status
 open_device_context(rb_device_slot *slot, char *text, size_t size)
 {

@@ -256,7 +256,7 @@ extern rb_status rb_refine_subsample(rb_device_run *run, const rb_refine_args *a
  * Launches the kernel that makes all candidates of the round with a key grow their cavities again.
  */
 extern rb_status rb_refine_again(rb_device_run *run, const rb_refine_args *a);
-/* Lists up to `most` candidates that need a larger workspace in list 2. */
+/* Writes up to `most` candidates that need a larger workspace to list 2. */
 extern rb_status rb_refine_list_large(rb_device_run *run, const rb_refine_args *a, uint32_t most);
 /* Sums up the winners; afterwards rb_refine_number_winners numbers them. */
 extern rb_status rb_refine_sum_winners(rb_device_run *run, const rb_refine_args *a);

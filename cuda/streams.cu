@@ -56,7 +56,7 @@ rb_kernel_load(rb_device_run *run, const void *kernel)
 /* ---- queues ---- */
 
 /*
- * Destroys the streams, events and buffers of a queue, as far as they were created, and frees it.
+ * Destroys the streams, events and buffers of a queue that have been created, and frees the queue.
  */
 static void
 destroy_device_queue(rb_device_queue *queue)

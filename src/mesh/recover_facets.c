@@ -741,7 +741,7 @@ find_complete_facets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	rb_add(&all->others, others);
 }
 
-/* Finds the facets that are complete before recovery, in threads. */
+/* Finds, on several threads, the facets that are complete before recovery. */
 static rb_status
 find_complete_facets(rb_recovery *r, const uint32_t *order)
 {

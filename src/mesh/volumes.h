@@ -56,7 +56,7 @@ typedef struct rb_volumes_input
 typedef enum rb_volumes_kind
 {
 	RB_VOLUMES_FAR,   /* a point is off its facet */
-	RB_VOLUMES_AREA,  /* the faces on a facet do not cover it once */
+	RB_VOLUMES_AREA,  /* the faces on a facet do not cover it exactly once */
 	RB_VOLUMES_REGION /* a region has the wrong volume */
 } rb_volumes_kind;
 

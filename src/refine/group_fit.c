@@ -97,8 +97,8 @@ facet_of_fitted_face(const rb_joint *t, uint32_t face)
 /* ---- new tetrahedra ---- */
 
 /*
- * Marks the tetrahedra with a new corner, lists their faces without one, and finds those of these
- * faces that exist in the mesh.
+ * Marks the tetrahedra with a new corner, lists their faces without new corners, and finds which of
+ * these faces exist in the mesh.
  */
 static rb_status
 find_tets_with_new_corner(rb_joint *t)

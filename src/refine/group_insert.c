@@ -481,7 +481,7 @@ reset_cells_after_insertion_piece(rb_thread *me, void *arg, uint64_t from, uint6
 			cells[i].bits &= keep;
 }
 
-/* Clears the marks of all cells after joint insertions, in threads. */
+/* Clears the marks of all cells after joint insertions, on several threads. */
 static rb_status
 reset_cells_after_insertion(rb_refining *r)
 {
@@ -620,7 +620,10 @@ add_all_points(rebuild *b)
 	return RB_OK;
 }
 
-/* Builds the PLC of all tetrahedra, and finds the segments that its segments are parts of. */
+/*
+ * Builds the PLC of all tetrahedra, and finds the segment of the mesh that each of its segments is
+ * part of.
+ */
 static rb_status
 build_whole_plc(rebuild *b)
 {

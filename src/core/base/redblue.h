@@ -574,7 +574,7 @@ typedef struct rb_geometry_info
 	int axis; /* axis of the projection: 0, 1, 2 for x, y, z */
 	double at[4][3];
 	double distance;
-	bool two_rings;  /* RB_GEOMETRY_CROSSING: the edges are of two rings */
+	bool two_rings;  /* RB_GEOMETRY_CROSSING: true if the edges belong to two rings */
 	uint8_t overlap; /* RB_GEOMETRY_HOLES: an rb_hole_overlap */
 	int32_t other_srid;
 } rb_geometry_info;

@@ -1,14 +1,14 @@
 /*
  * fractions.c
- *	  Sums fractions to growing precision, until the rounding of the sum is decided.
+ *	  Sums fractions with increasing precision, until the rounding of the sum is decided.
  *
  * The fractions are computed to multiples of a power of two, with a bound on the error of their
  * sum. If both ends of that interval round to the same double, this is the result. A sum in the
  * middle of two doubles is never decided in this way. So, once the ends round to adjacent doubles,
  * the residue modulo one prime tests whether the sum is likely to be in the middle, and if it is,
- * the sum is compared with the middle exactly: times the product D of all denominators, their
- * difference is an integer, which is determined by its residues modulo about as many primes as D
- * has words (residue.h).
+ * the sum is compared with the middle exactly. The product of their difference and D, the product
+ * of all denominators, is an integer. Its residues modulo about as many primes as D has words
+ * determine it (residue.h).
  */
 #include "core/exact/fractions.h"
 #include "core/exact/interval.h"
@@ -142,8 +142,8 @@ open_fraction_comparison(rb_context *ctx, fraction_comparison *c, const rb_fract
 }
 
 /*
- * Finds the residue of the integer: the sum minus the middle, times the product of all
- * denominators.
+ * Finds the residue of an integer: the product of all denominators and the difference of the sum
+ * and the middle.
  */
 static rb_status
 find_residue_of_sum(rb_context *ctx, const void *arg, const rb_prime *m, uint64_t *residue,

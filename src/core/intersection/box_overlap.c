@@ -93,7 +93,7 @@ sort_items_along_curve(rb_context *ctx, rb_boxes *b, uint32_t from, uint32_t to)
 		b->order[i].where = 0;
 		for (int k = 0; k < 3; k++)
 		{
-			/* Halved values, so that no difference exceeds the largest double. */
+			/* Halve the values, so that no difference overflows. */
 			const double size = all[3 + k] / 2 - all[k] / 2;
 			const double share = size > 0 ? (box[k] / 4 + box[3 + k] / 4 - all[k] / 2) / size : 0;
 			const double cell = fmin(fmax(share, 0), 1) * ((1 << CURVE_BITS) - 1);

@@ -230,8 +230,9 @@ fraction_of_rows_joined(const rb_sample_join *l, int k)
 
 /*
  * Returns true if pairs of equal sample boxes are assumed to be a row paired with itself, and are
- * therefore not counted when tiles are planned: a row may be in both samples of one table, and
- * there are at most twice as many pairs of equal boxes as that explains.
+ * therefore not counted when tiles are planned: if both samples are from one table, they have rows
+ * in common. There must be at most twice as many pairs of equal boxes as such rows are expected to
+ * form.
  */
 static bool
 are_equal_boxes_same_rows(const rb_sample_join *l)
@@ -694,8 +695,8 @@ find_best_kd_cut(rb_kd *k, const rb_kd_node *node, double cost, rb_kd_cut *best)
 }
 
 /*
- * Returns a position to cut a tile of the k-d tree between its ends, either or both of which may
- * be infinite.
+ * Returns a position between the ends of a tile, either or both of which may be infinite, at which
+ * the k-d tree can cut it.
  */
 static double
 cut_position_between(double low, double high)

@@ -347,7 +347,10 @@ reserve_tree_arrays(rb_context *ctx, rb_tree *tree)
 
 	if (n > tree->cap)
 	{
-		/* Reserve extra room, so that trees of many rows in turn rarely reallocate. */
+		/*
+		 * Reserve extra room, so that building trees of many rows one after another rarely
+		 * reallocates.
+		 */
 		const size_t cap = tree->cap > 0 ? (size_t) n + n / 2 : n;
 
 		tree->cap = 0;

@@ -641,7 +641,9 @@ find_first_parts_of_red_rows(nearest *a)
 	return rb_row_starts(a->ctx, red, a->start);
 }
 
-/* Orders the red rows along the box tree's curve, so that searches in turn are near each other. */
+/*
+ * Orders the red rows along the box tree's curve, so that consecutive searches are near each other.
+ */
 static rb_status
 order_red_rows(rb_thread *me, nearest *a)
 {

@@ -265,7 +265,7 @@ copy_cut_ids_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* Allocates an array of n elements and fills it with all threads. */
+/* Allocates an array of n elements and fills it on all threads. */
 static rb_status
 materialize_delta_array(rb_context *ctx, rb_memory *memory, void **array, uint64_t n,
 						size_t element, rb_work work, composition *c)

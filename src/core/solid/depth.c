@@ -146,7 +146,7 @@ divide_polygon(rb_depth_run *d, const rb_depth_polygons *from, const rb_depth_po
 
 /* ---- trees ---- */
 
-/* Appends the face of a triangle, as far as it is in the common box. */
+/* Appends the part of a triangle that is in the common box as a face. */
 static rb_status
 add_face(rb_depth_run *d, uint32_t plane, rb_depth_polygons *faces)
 {
@@ -351,7 +351,10 @@ close_cell(rb_depth_run *d, rb_depth_polygons *facets, uint32_t plane, int side)
 	return rb_vec_append(d->ctx, &facets->at, g);
 }
 
-/* Appends the faces in the plane of a node to those of a cell, as far as they are on its facets. */
+/*
+ * Appends, to the faces of a cell, the parts of faces in the plane of a node that are on its
+ * facets.
+ */
 static rb_status
 add_faces_of_node(rb_depth_run *d, const rb_depth_tree *tree, const rb_depth_node *n,
 				  rb_depth_cell *c)

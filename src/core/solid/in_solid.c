@@ -565,7 +565,7 @@ compute_intervals_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	rb_line_intervals_free(a->ctx->memory, &d.stretches);
 }
 
-/* Computes the intervals of all lines in threads. */
+/* Computes the intervals of all lines on several threads. */
 static rb_status
 compute_intervals_of_lines(lines_join *a)
 {

@@ -626,7 +626,7 @@ measure_large_rows(measuring *w, rb_thread *team)
 	return RB_OK;
 }
 
-/* Measures all rows in threads. */
+/* Measures all rows on several threads. */
 static rb_status
 measure_all_rows(measuring *w)
 {

@@ -685,8 +685,8 @@ measure_all_overlaps(overlaps *w, rb_thread *team)
 }
 
 /*
- * Finds, for each row whose interior meets that of another row, on which side of its triangles it
- * lies.
+ * Finds, for each row whose interior meets that of another row, the side of its triangles on which
+ * its interior lies.
  */
 static rb_status
 find_inner_of_overlaps(rb_relations *r)

@@ -149,8 +149,9 @@ open_comparison(rb_context *ctx, comparison *c, const rb_overlap_terms *t, int v
 	c->more = rb_max(c->more, 0);
 
 	/*
-	 * A determinant is at most 6 times the cube of the extent, and a term two determinants: below
-	 * 2^4. A term of the moment has the factor 3 times the extent.
+	 * A determinant is at most 6 times the cube of the extent. A term has at most two determinants,
+	 * so it is less than 2^4 times that cube. A term of the moment has an additional factor of up
+	 * to 3 times the extent.
 	 */
 	extent = rb_number_bits(&t->extent) + c->shift;
 	volume = 3 * extent + 4 + 64 - __builtin_clzll(n | 1);

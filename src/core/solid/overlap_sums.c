@@ -1,6 +1,6 @@
 /*
  * overlap_sums.c
- *	  Sums the terms of an overlap to growing precision, until the rounding of the results is decided.
+ *	  Sums the terms of an overlap with increasing precision, until the rounding is decided.
  *
  * With V and M the sums of the terms, six times the volume and 24 times the moment, the centroid is
  * M / (4 V). The first sums, in double-double arithmetic, decide most results. For the others, terms

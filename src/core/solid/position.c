@@ -141,7 +141,7 @@ build_solid_trees_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* Builds the box trees of all solids in threads. */
+/* Builds the box trees of all solids on several threads. */
 static rb_status
 build_solid_trees(rb_context *ctx, rb_solids *s)
 {

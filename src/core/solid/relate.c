@@ -712,7 +712,10 @@ count_sheets_in_group(const rb_relations *r, size_t g, int side, size_t *last)
 	return t;
 }
 
-/* Returns the regions that sheets of one side without contact prove to occur. */
+/*
+ * Returns the regions that are proved to exist by the sheets of one side that share no curve with
+ * the other solid.
+ */
 static unsigned
 regions_found_by_sheets(const rb_relations *r, size_t g, int side, size_t *last)
 {
@@ -729,7 +732,7 @@ regions_found_by_sheets(const rb_relations *r, size_t g, int side, size_t *last)
 	return found;
 }
 
-/* Adds the regions that sheets prove to occur to those of each pair of rows. */
+/* Adds, to the regions of each pair of rows, those that sheets prove to exist. */
 static rb_status
 classify_pairs_by_sheets(rb_relations *r)
 {

@@ -332,7 +332,7 @@ list_sheets(search *s, uint32_t *top)
 	return RB_OK;
 }
 
-/* Finds the sheets of all solids in threads. */
+/* Finds the sheets of all solids on several threads. */
 static rb_status
 find_sheets_of_solids(search *s)
 {

@@ -619,8 +619,8 @@ typedef struct rb_overlap
 	double volume;      /* 2^-1074 instead of 0 if the interiors meet; 0 if they do not */
 	double centroid[3]; /* NaN if the volume is 0 */
 	/*
-	 * Area that the boundaries share, as far as job.contact selects it; at least 2^-1074 if it is
-	 * not 0
+	 * Area that the boundaries share, of the kinds that job.contact selects; at least 2^-1074 if it
+	 * is not 0
 	 */
 	double contact_area;
 	/*

@@ -259,7 +259,7 @@ check_solid_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	rb_star_room_free(a->ctx->memory, &room);
 }
 
-/* Checks all rows in threads, each by itself. */
+/* Checks all rows, each on its own, on several threads. */
 static rb_status
 check_rows_are_closed(solid_checks *a)
 {
@@ -692,7 +692,7 @@ check_closed_together(solid_reports *a)
 	return status;
 }
 
-/* Reports the faults of all rows in threads. */
+/* Reports the faults of all rows on several threads. */
 static rb_status
 report_faults_of_rows(solid_reports *a)
 {

@@ -139,8 +139,8 @@ is_text_setting(const setting *s)
 }
 
 /*
- * Parses a device list into a bit set, which is 0 for all devices. Returns false with the reason if
- * the list is invalid.
+ * Parses a device list into a bit set, which is 0 for all devices. Returns false and stores the
+ * reason if the list is invalid.
  */
 static bool
 parse_device_list(const char *text, uint32 *cards, char *fault, size_t size)

@@ -197,8 +197,8 @@ open_counts_in_memory(rb_cursor *rows, rb_job *job)
 }
 
 /*
- * Writes the results of up to RB_BLOCK_ROWS rows. No other work is done for each of possibly
- * millions of rows, so the loop avoids unpredictable branches.
+ * Writes the results of up to RB_BLOCK_ROWS rows. There may be millions of rows, and this is the
+ * only work done for each of them, so the loop avoids unpredictable branches.
  */
 static size_t
 write_results_of_rows(rb_cursor *rows, uint32 from, uint32 to)
@@ -679,7 +679,7 @@ append_pair_to_sort(struct rb_sorting *s, TupleTableSlot *pair, int64 id, int64 
 	tuplesort_puttupleslot(s->sort, pair);
 }
 
-/* Puts all pairs of the join into the sort. */
+/* Adds all pairs of the join to the sort. */
 static void
 append_all_pairs_to_sort(rb_cursor *rows)
 {

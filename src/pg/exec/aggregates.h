@@ -47,7 +47,7 @@ struct rb_cursor
 
 	struct rb_sorting *sorting; /* NULL unless the pairs are sorted */
 
-	/* Intersections: the join is of parts, each of which acts as a row */
+	/* True for intersections: the join treats each part as a row */
 	bool of_parts;
 	rb_set part[2];
 	struct rb_shaping *shaping;
@@ -69,8 +69,8 @@ rb_id_of(const rb_set *set, uint32 row)
 extern void rb_aggregate_sides(rb_cursor *rows);
 
 /*
- * Returns the job of the run (rb_run_job). If the join is of parts, not rows, the job is not
- * restricted to the tile.
+ * Returns the job of the run (rb_run_job). If the join treats parts as rows (of_parts), the job is
+ * not restricted to the tile.
  */
 extern rb_job rb_aggregate_job(const rb_cursor *rows);
 

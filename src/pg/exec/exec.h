@@ -314,8 +314,8 @@ extern bool rb_placement_wants_refinement(rb_placement *placement, uint64 tets, 
 extern void rb_placement_begin(rb_placement *placement, const rb_job *job);
 
 /*
- * Submits the work to the worker. Returns false if this process must do it, with the reason in
- * placement->note.
+ * Submits the work to the worker. Returns false and writes the reason to placement->note if this
+ * process must do it.
  */
 extern bool rb_placement_submit(rb_placement *placement, rb_submission *order);
 

@@ -424,8 +424,8 @@ rb_run_job(const rb_join_run *run)
 }
 
 /*
- * Sends the join to the worker. Returns false if this process must run it, with the reason in
- * run->placement.note.
+ * Sends the join to the worker. Returns false and writes the reason to run->placement.note if this
+ * process must run it.
  */
 static bool
 submit_join_to_worker(rb_join_run *run, rb_device_choice device)

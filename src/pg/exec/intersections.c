@@ -319,7 +319,7 @@ row_of_intersected_part(const rb_set *set, uint32 part)
 	return set->row_of != NULL ? set->row_of[part] : part;
 }
 
-/* Orders pairs of parts that are intersected by blue, then by red. */
+/* Orders pairs of parts by the blue part, then by the red part. */
 static int
 by_blue_part_to_intersect(const void *a, const void *b, const void *arg)
 {

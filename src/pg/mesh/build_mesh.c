@@ -594,8 +594,8 @@ mesh_solids(rb_meshing_run *run)
 }
 
 /*
- * Raises the error why no mesh can be built for one of several solids, with its id and a hint on
- * how to skip that solid.
+ * Raises the error that no mesh can be built for one of several solids, with the reason, the id of
+ * the solid, and a hint on how to skip it.
  */
 pg_noreturn static void
 raise_flaw_of_solid(rb_meshing_run *run, uint32 solid)

@@ -1,6 +1,6 @@
 /*
  * node.h
- *	  Declares the two plan nodes, as far as their files share them.
+ *	  Declares what the files of the two plan nodes share.
  *
  * The node for a JOIN b ON redblue_intersects(a.geom, b.geom):
  *

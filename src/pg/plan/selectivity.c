@@ -69,7 +69,7 @@
 
 typedef struct table_sample
 {
-	bool any_leaf; /* True if triangles of any geometries are needed */
+	bool any_leaf; /* True to accept points and lines as degenerate triangles */
 	bool flat;     /* True to project to the plane; also set if the first geometry has no Z */
 	/*
 	 * Sample only rows that can be in a pair of this tile, within `distance`; dims is 0 for all

@@ -516,7 +516,7 @@ extern rb_page_note *rb_side_cache_page_notes(rb_cache_lookup *look, uint32 slic
 /* Records that the whole table has just been read. */
 extern void rb_side_cache_note_read(rb_cache_lookup *look, Relation rel);
 
-/* Records that the rows will not be cached, with the reason. */
+/* Records the reason why the rows will not be cached. */
 extern void rb_side_cache_abandon(rb_cache_lookup *look, const char *reason);
 
 /*

@@ -35,8 +35,8 @@ rb_need_of_join_on(int threads, uint64 parts)
 }
 
 /*
- * Returns the bytes that a join of `parts` parts needs in addition to its sets, with all threads of
- * the settings.
+ * Returns the bytes that a join of `parts` parts needs in addition to its sets, if it uses all
+ * threads that the settings allow.
  */
 static inline uint64
 rb_need_of_join(uint64 parts)

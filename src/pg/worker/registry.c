@@ -363,7 +363,7 @@ get_request_segment(dsm_handle handle, char *why_not, size_t size)
 	return segment;
 }
 
-/* Attaches to a segment, or returns NULL and the reason. */
+/* Attaches to a segment, or returns NULL and stores the reason. */
 static dsm_segment *
 try_request_segment(dsm_handle handle, char *why_not, size_t size)
 {

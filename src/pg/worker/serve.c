@@ -1208,8 +1208,8 @@ run_request_thread(void *arg)
 /* ---- functions called by the main thread ---- */
 
 /*
- * Ends a request that the worker cannot begin to serve, for lack of memory or a thread, with an
- * error.
+ * Ends with an error a request that the worker cannot begin to serve because it has no memory or no
+ * thread for it.
  */
 static void
 fail_request_before_serving(rb_request *request, rb_status status, uint64 need)

@@ -157,7 +157,7 @@ start_worker(rb_service_block *block, uint64 word, char *why_not, size_t size)
 }
 
 /*
- * Starts the worker unless it runs or is starting; returns false and the reason if that is
+ * Starts the worker unless it runs or is starting. Returns false and stores the reason if that is
  * impossible.
  */
 static bool
@@ -219,7 +219,10 @@ rb_worker_call(void)
 		ask_worker_for_device(block, rb_acquire(&block->worker));
 }
 
-/* Waits until the worker runs and returns its word, or 0 and the reason. */
+/*
+ * Waits until the worker runs and returns its word. Returns 0 and stores the reason if it does not
+ * run.
+ */
 static uint64
 wait_for_worker(rb_service_block *block, char *why_not, size_t size)
 {
@@ -330,9 +333,9 @@ has_worker_stopped_accepting(const rb_remote *r)
 }
 
 /*
- * Waits until a worker has taken the request; returns false and the reason if none does. A worker
- * that ends earlier leaves the message to the next one. If two workers overlap, either of them may
- * take it; the request records which one did.
+ * Waits until a worker has taken the request. Returns false and stores the reason if none does. A
+ * worker that ends earlier leaves the message to the next one. If two workers overlap, either of
+ * them may take it; the request records which one did.
  */
 static bool
 wait_until_request_taken(rb_remote *r, char *why_not, size_t size)
@@ -535,7 +538,8 @@ set_arrays_to_submit(rb_remote *r, const rb_bytes *arrays, int n)
 }
 
 /*
- * Sends the sides, and processes interrupts meanwhile. Returns false and the reason if that fails.
+ * Sends the sides, and processes interrupts meanwhile. Returns false and stores the reason if that
+ * fails.
  */
 static bool
 send_sides_to_worker(rb_remote *r, const rb_submission *order, char *why_not, size_t size)
@@ -562,7 +566,10 @@ send_sides_to_worker(rb_remote *r, const rb_submission *order, char *why_not, si
 
 /* ---- opening a request ---- */
 
-/* Waits until the worker has found the cached sides; returns false and the reason if it has not. */
+/*
+ * Waits until the worker has found the cached sides. Returns false and stores the reason if it has
+ * not.
+ */
 static bool
 wait_until_sides_found(rb_remote *r, char *why_not, size_t size)
 {
@@ -913,8 +920,8 @@ rb_remote_close(rb_remote *r)
 #define RB_NEXT_MS 20
 
 /*
- * Waits in a session until the worker has ended a request. Returns false with the reason if the
- * request failed.
+ * Waits in a session until the worker has ended a request. Returns false and stores the reason if
+ * the request failed.
  */
 static bool
 wait_for_end_of_request(rb_remote *r, char *why_not, size_t size)

@@ -38,8 +38,8 @@ static struct
 } store = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /*
- * Returns the time at which a cached side is used as a TimestampTz; callable from any thread,
- * unlike GetCurrentTimestamp.
+ * Returns the current time as a TimestampTz, to record when a cached side was last used. Callable
+ * from any thread, unlike GetCurrentTimestamp.
  */
 static int64
 time_of_use_as_timestamp(void)

@@ -66,8 +66,8 @@ extern bool rb_stored_was_seen(uint64 key, uint64 state);
 extern bool rb_device_installed(char *why_not, size_t size);
 
 /*
- * Opens the backend in this process. Returns NULL with the reason in `text` on failure; otherwise
- * `text` describes the device.
+ * Opens the backend in this process. Returns NULL and writes the reason to `text` on failure;
+ * otherwise `text` describes the device.
  */
 extern const rb_backend *rb_device_here(char *text, size_t size);
 
@@ -167,9 +167,9 @@ typedef struct rb_submission
 } rb_submission;
 
 /*
- * Opens a request. Returns false with the reason if the worker is unavailable or no longer caches a
- * side. The job's sets have been sent when it returns. *remote is set as soon as it must be closed,
- * and lives in `context`.
+ * Opens a request. Returns false and stores the reason if the worker is unavailable or no longer
+ * caches a side. The job's sets have been sent when it returns. *remote is set as soon as it must
+ * be closed, and lives in `context`.
  */
 extern bool rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx,
 						   const rb_submission *order, rb_progress_entry *progress, char *why_not,
@@ -213,11 +213,11 @@ extern void rb_remote_close(rb_remote *remote);
 extern bool rb_worker_card(const char *function, const rb_stored *stored, uint64 from, void *to,
 						   size_t bytes);
 
-/* Reads the ids of the rows of a remote set. Returns false with the reason on failure. */
+/* Reads the ids of the rows of a remote set. Returns false and stores the reason on failure. */
 extern bool rb_worker_ids(const char *function, rb_context *ctx, const rb_set *set, char *why_not,
 						  size_t size);
 
-/* Caches a side without a join. Returns false with the reason on failure. */
+/* Caches a side without a join. Returns false and stores the reason on failure. */
 extern bool rb_worker_keep(const char *function, rb_context *ctx, const rb_set *set,
 						   const rb_to_keep *keep, const void *card, char *why_not, size_t size);
 
