@@ -321,7 +321,8 @@ close_device(rb_device_slot *slot)
 }
 
 /*
- * Creates the context and the memory pool of a device, or returns an error and stores the reason.
+ * Creates the context and the memory pool of a device. Returns RB_DEVICE_FULL if its memory does not
+ * suffice, or RB_NO_DEVICE and stores the reason.
  */
 static rb_status
 open_device_context(rb_device_slot *slot, char *text, size_t size)

@@ -235,7 +235,7 @@ sort_lists_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			return; /* The loop reports the stop as well */
 }
 
-/* Lists items by key: counts, starts, entries, each list sorted. */
+/* Builds the lists of items by key: counts the items, computes the starts, and sorts each list. */
 static rb_status
 build_lists_by_key(start *s, what what, uint32_t keys, uint64_t items, lists *l)
 {

@@ -339,7 +339,7 @@ run_tree_loop(rb_thread *me, const rb_tree *tree, uint64_t n, rb_work work, void
 	return rb_should_stop(tree->ctx) ? RB_STOPPED : RB_OK;
 }
 
-/* Allocates the arrays of a tree, with room for larger ones. */
+/* Allocates the arrays of a tree, with room for a larger tree. */
 static rb_status
 reserve_tree_arrays(rb_context *ctx, rb_tree *tree)
 {

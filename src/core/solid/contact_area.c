@@ -332,8 +332,9 @@ find_whether_areas_are_rational(rb_context *ctx, rb_exact_env *env, const rb_fla
 /* ---- exact comparison of a rational sum ---- */
 
 /*
- * The sum of |n| 2 P / |n_axis|, minus the sum of both doubles, times the product of all
- * denominators, where coordinates times 2^shift are integers
+ * Comparison of a sum with the middle of two doubles. Its integer is the product of all denominators
+ * and a difference: the sum of |n| 2 P / |n_axis| minus the sum of both doubles. Coordinates times
+ * 2^shift are integers.
  */
 typedef struct area_comparison
 {
