@@ -404,8 +404,8 @@ check_rotation(const rb_arguments *a, const double *r)
 					 ? errdetail("The square of the length of row %d is %.9g, not 1.", i + 1, dot)
 					 : errdetail("The scalar product of rows %d and %d is %.9g, not 0.", i + 1,
 								 k + 1, dot),
-				 errhint("Write all digits: the rows are the axes of the model, unit vectors with "
-						 "an error of at most 1e-6.")));
+				 errhint("Write all digits of the unit vectors along the axes of the model.  Their "
+						 "scalar products may be off by at most 1e-6.")));
 		}
 }
 
