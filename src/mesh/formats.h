@@ -87,10 +87,12 @@ extern rb_status rb_mesh_xdmf_facets(rb_context *ctx, const rb_mesh_rows *rows, 
 /* Appends an Abaqus file to the buffer; returns what rb_mesh_vtu does. */
 extern rb_status rb_mesh_abaqus(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
 
-/* Returns a close upper bound of the size of a VTU file in bytes. */
+/* Returns a close upper bound on the size of a VTU file, in bytes. */
 extern uint64_t rb_mesh_vtu_bytes(const rb_mesh_rows *rows);
 
-/* Returns a close upper bound of the size of a Gmsh file with these numbers of groups in bytes. */
+/*
+ * Returns a close upper bound on the size, in bytes, of a Gmsh file with these numbers of groups.
+ */
 extern uint64_t rb_mesh_gmsh_bytes(const rb_mesh_rows *rows, uint64_t regions, uint64_t facets);
 
 /*

@@ -483,8 +483,8 @@ rb_team_close(rb_thread **me)
 /* ---- OpenMP ---- */
 
 /*
- * The outermost loop opens the parallel region; spawned work becomes OpenMP tasks. Waiting for a
- * group waits for the child tasks of this task, which have waited for their own.
+ * The outermost loop opens the parallel region; spawned work becomes OpenMP tasks. To wait for a
+ * group is to wait for the child tasks of this task, which have waited for their own.
  */
 #include <omp.h>
 

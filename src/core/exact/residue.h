@@ -2,9 +2,9 @@
  * residue.h
  *	  Implements arithmetic modulo primes of 62 bits, and finds the sign of an integer from residues.
  *
- * An integer of any size is determined by its residues modulo enough primes, and a residue needs one
- * word only. So the sign of a sum of fractions, times a common denominator, is found without ever
- * computing that large integer, in memory of one word per prime.
+ * An integer of any size is determined by its residues modulo enough primes, and a residue needs
+ * one word only. So the sign of a sum of fractions, multiplied by a common denominator, is found
+ * without ever computing that large integer, in memory of one word per prime.
  *
  * Residues are in Montgomery form: x is represented by 2^64 x modulo p. (P. L. Montgomery: Modular
  * multiplication without trial division, 1985.)

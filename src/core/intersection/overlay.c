@@ -123,7 +123,7 @@ rb_implicit_point_build(rb_curve *c, const rb_part *red, const rb_part *blue, co
 	spot->w.sign *= spot->w.sign;
 }
 
-/* Computes y = x - a w, the offset of an implicit point x / w from a vertex, times w. */
+/* Computes y = x - a w, the offset of an implicit point x / w from a vertex, multiplied by w. */
 static void
 offset_of_implicit_point(const rb_implicit_point *spot, const double *a, rb_number *y)
 {

@@ -296,7 +296,7 @@ add_pair_of_triangles(overlap_pair *o, uint32_t r, uint32_t b)
 
 /* ---- inner corners ---- */
 
-#define CORNER_INSIDE 1   /* Times 2^k if corner k is inside the other solid */
+#define CORNER_INSIDE 1   /* Shifted left by k: corner k is inside the other solid */
 #define CORNER_NEAR 8     /* The triangle's box overlaps the box of the other row */
 #define CORNER_LOCATED 16 /* The sides of its corners are known */
 

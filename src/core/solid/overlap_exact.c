@@ -220,8 +220,8 @@ determinant_of_residues(const rb_prime *m, const residue_point a, const residue_
 }
 
 /*
- * Computes a point relative to the origin, times its denominator, and the denominator, which is 1
- * for a corner.
+ * Computes a point relative to the origin, multiplied by its denominator, and the denominator,
+ * which is 1 for a corner.
  */
 static void
 find_point(const comparison *c, const rb_prime *m, const residue_point origin,
@@ -251,8 +251,8 @@ find_point(const comparison *c, const rb_prime *m, const residue_point origin,
 }
 
 /*
- * Adds det(a, p, q), and its product with coordinate `axis` of a + p + q. Points p and q are times
- * their denominators d and f, and `inverse` is 1 / (d f).
+ * Adds det(a, p, q), and its product with coordinate `axis` of a + p + q. Points p and q are
+ * multiplied by their denominators d and f, and `inverse` is 1 / (d f).
  */
 static void
 add_residue_tetrahedron(const comparison *c, const rb_prime *m, const residue_point a,
@@ -367,14 +367,16 @@ rb_overlap_may_equal(rb_context *ctx, const rb_overlap_terms *t, int value, doub
 /* Maximum length in words of a common denominator with which exact sums are computed */
 #define MOST_DENOMINATOR RB_SIZE(100, 16)
 
-/* A point relative to the origin, times its denominator */
+/* A point relative to the origin, multiplied by its denominator */
 typedef struct exact_point
 {
 	rb_number at[3];
 	rb_number below;
 } exact_point;
 
-/* Computes a point relative to the origin, times its denominator, which is 1 for a corner. */
+/*
+ * Computes a point relative to the origin, multiplied by its denominator, which is 1 for a corner.
+ */
 static void
 find_exact_point(exact_point *r, const rb_overlap_point *p, const double *origin)
 {
@@ -448,7 +450,7 @@ find_common_denominator(rb_context *ctx, const rb_overlap_terms *t, rb_number *c
 	return RB_OK;
 }
 
-/* Adds the tetrahedron with that apex, times `sign`. */
+/* Adds the tetrahedron with that apex, multiplied by `sign`. */
 static void
 add_exact_tetrahedron(rb_overlap_fractions *r, const double *apex, const double *origin,
 					  const exact_point *p, const exact_point *q, const rb_number factors[3],

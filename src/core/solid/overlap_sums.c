@@ -109,7 +109,7 @@ find_rough_point(rough_point *r, const rb_overlap_point *p, const double *origin
 	return true;
 }
 
-/* Adds a tetrahedron, times `sign`. */
+/* Adds a tetrahedron, multiplied by `sign`. */
 static void
 add_rough_tetrahedron(rough_overlap *s, const double *apex, const double *origin,
 					  const rough_point *p, const rough_point *q, int sign)
@@ -285,7 +285,7 @@ find_determinant(const overlap_sums *s, rb_number *det, const rb_number *a, cons
 	truncate_to_power(s, det, 3);
 }
 
-/* Adds det(a, p, q) and det(a, p, q) (a + p + q), times `sign`. */
+/* Adds det(a, p, q) and det(a, p, q) (a + p + q), both multiplied by `sign`. */
 static void
 add_tetrahedron(overlap_sums *s, const double *apex, const rb_number *p, const rb_number *q,
 				int sign)
@@ -342,9 +342,9 @@ add_all_terms(rb_context *ctx, const rb_overlap_terms *t, overlap_sums *s)
 #define LEAST_WORDS 3
 #define MOST_WORDS RB_SIZE(96, 12)
 /*
- * A point has a coordinate's words, or those from a fixed position, and the determinant of two points
- * up to twice as many. The error has the bits of the extent's fourth power, which are up to four times
- * those of a difference of doubles.
+ * A coordinate of a point has as many words as an input coordinate, or those from a fixed position
+ * on. A determinant of two points has up to twice as many. The error has as many bits as the fourth
+ * power of the extent, up to four times as many as a difference of doubles.
  */
 _Static_assert(2 * (RB_NUMBER_DEGREE(1, 2) + MOST_WORDS + 2) + 1 <= RB_NUMBER_WORDS,
 			   "room for a determinant of truncated points");

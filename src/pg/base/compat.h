@@ -51,7 +51,10 @@ rb_find_setting(const char *name)
 #endif
 }
 
-/* 19: the value of a setting is a member. Before, the setting was the first member of its value. */
+/*
+ * 19: a setting has a member for each type of value. Before, each type had a struct of its own,
+ * which began with the setting.
+ */
 static inline const char *
 rb_setting_text(const struct config_generic *setting)
 {

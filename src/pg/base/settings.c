@@ -371,8 +371,8 @@ rb_settings_apply(rb_context *ctx, rb_memory *memory)
  * Returns the number of threads for a join of `parts` parts.
  *
  * The automatic choice is one thread per core that this process may use (in a container, these may
- * not be all cores), up to RB_AUTO_THREADS, but no more than have enough work: on a busy machine,
- * waiting for each other can cost more than a small join itself.
+ * not be all cores), up to RB_AUTO_THREADS, but no more threads than have enough work: on a busy
+ * machine, threads that wait for each other can cost more than a small join itself.
  */
 int
 rb_threads(uint64 parts)

@@ -429,8 +429,8 @@ is_nearly_flat_near_open_end(const boundary_search *e, const uint32 *v)
 }
 
 /*
- * Returns true if the boundary of the mesh is convex at an edge near an open end, the edge
- * opposite to v of a boundary face, which is the face of tet opposite to corner i.
+ * Returns true if the boundary of the mesh is convex at an edge near an open end. The edge is
+ * opposite to v in a boundary face, which is the face of tet opposite to corner i.
  */
 static bool
 is_boundary_convex_at_open_end(const boundary_search *e, uint32 tet, int i, uint32 v)
