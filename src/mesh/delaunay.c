@@ -88,7 +88,7 @@ compute_circumsphere(const double *a, const double *b, const double *c, const do
 	rb_sphere sphere;
 
 	h2 = h2 > zz ? h2 : zz;
-	h = sqrt(h2); /* An upper bound of the largest magnitude is sufficient. */
+	h = sqrt(h2); /* An upper bound on the largest magnitude is sufficient. */
 	h3 = h2 * h;
 	for (int i = 0; i < 3; i++)
 	{

@@ -122,7 +122,7 @@ extern uint32_t rb_file_group_tag(const rb_file_groups *g, uint32_t k);
  */
 extern const char *rb_file_group_label(const rb_file_groups *g, uint32_t k);
 
-/* Returns an upper bound of the lengths of all labels together. */
+/* Returns an upper bound on the total length of all labels. */
 extern uint64_t rb_file_groups_label_bytes(const rb_file_groups *g);
 
 #ifdef __cplusplus

@@ -21,7 +21,7 @@
 
 /* ---- VTU ---- */
 
-#define HEADER_ROOM 4096 /* upper bound of the header's size in bytes */
+#define HEADER_ROOM 4096 /* upper bound on the header's size in bytes */
 #define ELEMENT_ROOM 32  /* largest element: four indices of 64 bits */
 #define VTK_TRIANGLE 5   /* VTK's cell types */
 #define VTK_TETRAHEDRON 10
@@ -492,7 +492,7 @@ rb_mesh_ogs(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
 
 #define GMSH_TRIANGLE 2 /* Gmsh's element types */
 #define GMSH_TETRAHEDRON 4
-#define GROUP_ROOM 256 /* upper bound of a group's size in all sections, in bytes */
+#define GROUP_ROOM 256 /* upper bound on a group's size in all sections, in bytes */
 
 /* The groups of one dimension as entities of a Gmsh file */
 typedef struct entities

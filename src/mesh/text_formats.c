@@ -23,9 +23,9 @@
 #include <stdlib.h>
 
 #define CHUNK 4096       /* elements between two reservations of room */
-#define NUMBER_ROOM 32   /* upper bound of a number's length, with a separator */
-#define ROW_ROOM 128     /* upper bound of the length of a row of numbers */
-#define SECTION_ROOM 512 /* upper bound of the tags of a section, without names */
+#define NUMBER_ROOM 32   /* upper bound on a number's length, with a separator */
+#define ROW_ROOM 128     /* upper bound on the length of a row of numbers */
+#define SECTION_ROOM 512 /* upper bound on the length of the tags of a section, without names */
 
 /* Makes room for a chunk of rows before row i, and returns RB_STOPPED if the call should stop. */
 static rb_status
@@ -99,7 +99,7 @@ append_real_as_text(rb_buffer *to, double x, int most, char after)
 /* ---- XDMF ---- */
 
 #define XDMF_NUMBER 24 /* enough for any double */
-#define ESCAPED 6      /* upper bound of the length of an escaped character */
+#define ESCAPED 6      /* upper bound on the length of an escaped character */
 
 /* Appends a text as the value of an XML attribute. */
 static void

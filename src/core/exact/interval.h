@@ -59,7 +59,7 @@ rb_upper(double x)
 
 /* ---- directed sums, differences and products of numbers ---- */
 
-/* The _lo functions return a lower bound of the exact result, the _hi functions an upper bound. */
+/* The _lo functions return a lower bound on the exact result, the _hi functions an upper bound. */
 /* clang-format off */
 #ifdef __CUDA_ARCH__
 
@@ -72,9 +72,9 @@ RB_HOST_DEVICE double rb_sub_hi(double x, double y) { return rb_upper(__dsub_ru(
 
 #define RB_STEP		DBL_EPSILON	/* 2u */
 
-/* Returns a lower bound of the exact result of an operation that was rounded to r. */
+/* Returns a lower bound on the exact result of an operation that was rounded to r. */
 RB_HOST_DEVICE double rb_down(double r) { return rb_lower(r - RB_STEP * fabs(r)); }
-/* Returns an upper bound of the exact result of an operation that was rounded to r. */
+/* Returns an upper bound on the exact result of an operation that was rounded to r. */
 RB_HOST_DEVICE double rb_up(double r) { return rb_upper(r + RB_STEP * fabs(r)); }
 
 RB_HOST_DEVICE double rb_add_lo(double x, double y) { return rb_down(x + y); }

@@ -84,7 +84,7 @@ hulls_of_candidate(const rb_distance_state *a, const rb_candidate *c, rb_hulls *
 	}
 }
 
-/* Returns an upper bound of the distance between any two points of the boxes of the parts. */
+/* Returns an upper bound on the distance between any two points of the boxes of the parts. */
 static double
 find_most_candidate_distance(const rb_distance_state *a, uint32_t red, uint32_t blue)
 {

@@ -254,7 +254,7 @@ find_normal_of_shape(rb_number *square, rb_number *component, const flat_shape *
 	rb_number_copy(component, &normal[s->axis]);
 }
 
-/* Adds a lower and an upper bound of the common area to the sums. */
+/* Adds a lower and an upper bound on the common area to the sums. */
 static void
 add_bounds_of_area(rb_number bound[2], const flat_shape *s, int words)
 {

@@ -235,7 +235,7 @@ round_rough_volume(const row_sums *r, rb_measures *m)
 
 	if (!(volume.high > 0x1p20 * error))
 		return false;
-	/* The error of the quotient by 6 is at most 24 e times itself. */
+	/* The error of the quotient by 6 is at most 24 e times the quotient. */
 	q = rb_double_double_div(volume, rb_double_double_of(6));
 	if (!rb_round_within(q, error / 4 + 32 * e * q.high, &m->volume))
 		return false;
