@@ -1,10 +1,10 @@
 /*
  * edge_contacts.c
- *	  Finds the pairs of rows whose boxes overlap, the edges of each pair that share a point, and edges that
- *	  enter the interior of a polygon in the stored position; measures the pairs in batches.
+ *	  Finds the pairs of rows whose boxes overlap, and edges that enter the interior of a polygon in the
+ *	  stored position; measures the pairs in batches.
  *
- * Edges that meet in the moved position (polygon_rings.c) share a point in the stored one, where a join
- * finds them.
+ * Edges that meet in the moved position (polygon_rings.c) share a point in the stored one, where a walk
+ * finds them (edge_walk.c).
  *
  * Where the position of an edge relative to a polygon matters in the stored position, it is found
  * at the common points of their boundaries: the edge enters the interior if the first edge of the
@@ -18,10 +18,10 @@
 #define RB_NO_EDGE UINT32_MAX
 #define BATCH RB_SIZE(512, 3) /* Number of pairs processed at a time */
 #define CHECK_INTERVAL 1024   /* Number of small steps between checks for cancellation */
-/* Work at which a batch of pairs of rows is complete; a pair of edges counts as 1 */
+/* Work at which a batch of pairs of rows is complete; an edge of the smaller row counts as 1 */
 #define WORK_OF_BATCH RB_SIZE(4096, 8)
-/* Work of a pair of rows in addition to that of its pairs of edges */
-#define WORK_OF_GROUP 16
+/* Work of a pair of rows in addition to that of its edges */
+#define WORK_OF_PAIR 16
 #define BATCHES_OF_ROUND 256 /* Number of batches whose measures are passed on at once */
 
 /* ---- contacts in the stored position ---- */
@@ -221,36 +221,23 @@ by_both_edges(const void *a, const void *b, const void *arg)
 }
 
 rb_status
-rb_contacts_order(const rb_plane_join *w, rb_contact_room *room, size_t g)
+rb_contacts_find(const rb_plane_join *w, rb_contact_room *room, rb_pair rows)
 {
-	rb_vec_clear(&room->contacts);
 	rb_vec_clear(&room->turned);
-	for (size_t i = w->group[g]; i < w->group[g + 1]; i++)
+	RB_TRY(rb_edges_walk(w->ctx, w->side, rows, room));
+	for (size_t i = 0; i < room->contacts.n; i++)
 	{
-		const rb_pair p = w->notes.at[i];
-		const uint32_t red = rb_pair_red(p);
+		const rb_pair p = room->contacts.at[i];
 
 		if (rb_stop_due(w->ctx, i, CHECK_INTERVAL))
 			return RB_STOPPED;
-		/* Marks stand for rows; a line has none. */
-		if (rb_is_mark(rb_edge(w->side[1], p.blue)))
-			continue;
-		RB_TRY(rb_vec_append(w->ctx, &room->contacts, p));
-		RB_TRY(rb_vec_append(w->ctx, &room->turned,
-							 (rb_pair){p.blue | rb_pair_payload(p) << RB_PAYLOAD_SHIFT, red}));
+		RB_TRY(rb_vec_append(
+			w->ctx, &room->turned,
+			(rb_pair){p.blue | rb_pair_payload(p) << RB_PAYLOAD_SHIFT, rb_pair_red(p)}));
 	}
 	RB_TRY(
 		rb_sort(w->ctx, room->contacts.at, room->contacts.n, sizeof(rb_pair), by_both_edges, NULL));
 	return rb_sort(w->ctx, room->turned.at, room->turned.n, sizeof(rb_pair), by_both_edges, NULL);
-}
-
-rb_pair
-rb_plane_join_rows(const rb_plane_join *w, size_t g)
-{
-	const rb_pair p = w->notes.at[w->group[g]];
-
-	return (rb_pair){rb_row_of_edge(w->side[0], rb_pair_red(p)),
-					 rb_row_of_edge(w->side[1], p.blue)};
 }
 
 /* ---- the order of rows ---- */
@@ -316,16 +303,13 @@ rank_of_row(const rb_plane_join *w, int side, uint32_t row)
 	return rank != NULL ? rank[row] : row;
 }
 
-/* Exchanges the edges of a pair of a self join if the second row comes first by its id. */
+/* Exchanges the rows of a pair of a self join if the second one comes first by its id. */
 static rb_pair
 order_pair_by_id(const rb_plane_join *w, rb_pair p)
 {
-	const uint32_t red = rb_pair_red(p);
-
-	if (w->job->blue != NULL || rank_of_row(w, 0, rb_row_of_edge(w->side[0], red)) <=
-									rank_of_row(w, 1, rb_row_of_edge(w->side[1], p.blue)))
+	if (w->job->blue != NULL || rank_of_row(w, 0, p.red) <= rank_of_row(w, 1, p.blue))
 		return p;
-	return (rb_pair){p.blue | rb_pair_payload(p) << RB_PAYLOAD_SHIFT, red};
+	return (rb_pair){p.blue, p.red};
 }
 
 /* ---- all pairs ---- */
@@ -337,9 +321,9 @@ is_row_skipped(const rb_plane_join *w, int side, uint32_t row)
 	return w->skipped[side] != NULL && rb_is_marked(w->skipped[side], row);
 }
 
-/* Collects pairs of edges of valid rows. */
+/* Collects pairs of valid rows. */
 static rb_status
-collect_contacts_of_edges(void *user, const rb_pair *pairs, size_t n)
+collect_rows_with_boxes(void *user, const rb_pair *pairs, size_t n)
 {
 	rb_plane_join *w = user;
 	rb_pair some[BATCH];
@@ -347,58 +331,19 @@ collect_contacts_of_edges(void *user, const rb_pair *pairs, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 	{
-		const uint32_t red = rb_pair_red(pairs[i]), blue = pairs[i].blue;
+		const rb_pair rows = {rb_pair_red(pairs[i]), pairs[i].blue};
 
-		if (rb_is_mark(rb_edge(w->side[0], red)) || rb_is_mark(rb_edge(w->side[1], blue)) ||
-			is_row_skipped(w, 0, rb_row_of_edge(w->side[0], red)) ||
-			is_row_skipped(w, 1, rb_row_of_edge(w->side[1], blue)))
+		if (is_row_skipped(w, 0, rows.red) || is_row_skipped(w, 1, rows.blue))
 			continue;
-		some[nsome++] = order_pair_by_id(w, pairs[i]);
+		some[nsome++] = order_pair_by_id(w, rows);
 		if (nsome == BATCH)
 		{
-			RB_TRY(rb_notes_add(&w->notes, some, nsome));
+			RB_TRY(rb_notes_add(&w->pairs, some, nsome));
 			nsome = 0;
 		}
 	}
-	RB_TRY(rb_notes_add(&w->notes, some, nsome));
+	RB_TRY(rb_notes_add(&w->pairs, some, nsome));
 	return rb_should_stop(w->ctx) ? RB_STOPPED : RB_OK;
-}
-
-/* Collects pairs of valid rows, as their first marks. */
-static rb_status
-collect_rows_with_boxes(void *user, const rb_pair *pairs, size_t n)
-{
-	rb_plane_join *w = user;
-
-	for (size_t i = 0; i < n; i++)
-	{
-		const uint32_t red = rb_pair_red(pairs[i]), blue = pairs[i].blue;
-		const rb_pair marks =
-			order_pair_by_id(w, (rb_pair){w->side[0]->row_start[red], w->side[1]->row_start[blue]});
-
-		if (!is_row_skipped(w, 0, red) && !is_row_skipped(w, 1, blue))
-			RB_TRY(rb_notes_add(&w->notes, &marks, 1));
-	}
-	return rb_should_stop(w->ctx) ? RB_STOPPED : RB_OK;
-}
-
-/* Joins the edges of both sides. */
-static rb_status
-join_edges_of_sides(rb_plane_join *w)
-{
-	rb_set edges[2] = {*w->job->red, *rb_job_blue(w->job)};
-	const rb_job job = {
-		.red = &edges[0], .blue = w->job->blue != NULL ? &edges[1] : NULL, .predicate = RB_CONTACT};
-	const rb_sink sink = {.put = collect_contacts_of_edges, .user = w};
-
-	for (int side = 0; side < 2; side++)
-	{
-		edges[side].kind = RB_SEGMENT2;
-		edges[side].number = 0;
-		edges[side].view = NULL;
-		edges[side].owner = NULL;
-	}
-	return rb_join_step(w->ctx, w->backend, &job, &sink, RB_EDGES_PER_THREAD);
 }
 
 /* Joins the boxes of the rows of both sides. */
@@ -431,126 +376,87 @@ join_boxes_of_rows(rb_plane_join *w)
 	return rb_join_step(w->ctx, w->backend, &job, &sink, RB_EDGES_PER_THREAD);
 }
 
-/*
- * Finds the position of the row of each part in the order of ids. *of stays NULL if the rows are
- * already in this order.
- */
-static rb_status
-rank_parts_by_id(const rb_plane_join *w, int side, uint32_t **of)
-{
-	const rb_rings *r = w->side[side];
-
-	if (w->rank[w->job->blue != NULL ? side : 0] == NULL)
-		return RB_OK;
-	RB_TRY(RB_ALLOCATE(w->ctx, *of, (size_t) r->set->nparts + 1));
-	for (uint32_t i = 0; i < r->set->nparts; i++)
-	{
-		if (rb_stop_due(w->ctx, i, CHECK_INTERVAL))
-			return RB_STOPPED;
-		(*of)[i] = rank_of_row(w, side, rb_row_of_edge(r, i));
-	}
-	return RB_OK;
-}
-
-/* Groups the pairs of edges and marks by pairs of rows, in the order of ids. */
-static rb_status
-group_edges_by_rows(rb_plane_join *w)
-{
-	uint32_t *of[2] = {NULL, NULL};
-	RB_FREE_AT_END(w->ctx->memory, &of[0], &of[1]);
-
-	for (int side = 0; side < 2; side++)
-		RB_TRY(rank_parts_by_id(w, side, &of[side]));
-	RB_TRY(rb_notes_sort(&w->notes, of[0] != NULL ? of[0] : w->side[0]->set->row_of,
-						 of[1] != NULL ? of[1] : w->side[1]->set->row_of));
-	RB_TRY(RB_ALLOCATE(w->ctx, w->group, w->notes.n + 1));
-	for (size_t i = 0; i < w->notes.n; i++)
-	{
-		const rb_pair p = w->notes.at[i], q = w->notes.at[i > 0 ? i - 1 : 0];
-
-		if (rb_stop_due(w->ctx, i, CHECK_INTERVAL))
-			return RB_STOPPED;
-		if (i == 0 ||
-			rb_row_of_edge(w->side[0], rb_pair_red(p)) !=
-				rb_row_of_edge(w->side[0], rb_pair_red(q)) ||
-			rb_row_of_edge(w->side[1], p.blue) != rb_row_of_edge(w->side[1], q.blue))
-			w->group[w->ngroups++] = i;
-	}
-	w->group[w->ngroups] = w->notes.n;
-	return RB_OK;
-}
-
 /* ---- measuring ---- */
 
-/* A measure of all groups of a join */
-typedef struct group_measures
+/* A measure of all pairs of a join */
+typedef struct pair_measures
 {
 	rb_plane_join *join;
 	rb_measure_rows measure;
 	void *user;
-	RB_VEC(size_t) batch; /* First group of each batch, and the end of the last one */
-	double *value;        /* Measures of the groups from number `first` */
+	RB_VEC(size_t) batch; /* First pair of each batch, and the end of the last one */
+	double *value;        /* Measures of the pairs from number `first` */
 	size_t first;
-	size_t done; /* Number of batches before group `first` */
+	size_t done; /* Number of batches before pair `first` */
 	int status;
-} group_measures;
+} pair_measures;
 
-/* Divides the groups into batches of about equal work. */
+/* Returns the number of parts of a row. */
+static uint32_t
+count_parts_of_row(const rb_rings *r, uint32_t row)
+{
+	return r->row_start[row + 1] - r->row_start[row];
+}
+
+/* Divides the pairs into batches of about equal work. */
 static rb_status
-divide_groups_into_batches(group_measures *m)
+divide_pairs_into_batches(pair_measures *m)
 {
 	const rb_plane_join *w = m->join;
 	size_t work = 0;
 
 	RB_TRY(rb_vec_append(w->ctx, &m->batch, 0));
-	for (size_t g = 0; g < w->ngroups; g++)
+	for (size_t i = 0; i < w->pairs.n; i++)
 	{
-		if (rb_stop_due(w->ctx, g, CHECK_INTERVAL))
+		const rb_pair p = w->pairs.at[i];
+		const uint32_t red = count_parts_of_row(w->side[0], p.red);
+		const uint32_t blue = count_parts_of_row(w->side[1], p.blue);
+
+		if (rb_stop_due(w->ctx, i, CHECK_INTERVAL))
 			return RB_STOPPED;
-		work += w->group[g + 1] - w->group[g] + WORK_OF_GROUP;
-		if (work < WORK_OF_BATCH && g + 1 < w->ngroups)
+		work += (size_t) rb_min(red, blue) + WORK_OF_PAIR;
+		if (work < WORK_OF_BATCH && i + 1 < w->pairs.n)
 			continue;
-		RB_TRY(rb_vec_append(w->ctx, &m->batch, g + 1));
+		RB_TRY(rb_vec_append(w->ctx, &m->batch, i + 1));
 		work = 0;
 	}
 	return RB_OK;
 }
 
-/* Measures the groups of a range of batches. */
+/* Measures the pairs of a range of batches. */
 static void
 measure_batches_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	group_measures *m = arg;
+	pair_measures *m = arg;
 	const uint32_t thread = (uint32_t) rb_thread_number(me);
 	rb_status status = RB_OK;
 
-	for (size_t g = m->batch.at[m->done + from]; g < m->batch.at[m->done + to] && status == RB_OK;
-		 g++)
+	for (size_t i = m->batch.at[m->done + from]; i < m->batch.at[m->done + to] && status == RB_OK;
+		 i++)
 		status = rb_should_stop(m->join->ctx)
 					 ? RB_STOPPED
-					 : m->measure(m->user, thread, g, rb_plane_join_rows(m->join, g),
-								  &m->value[g - m->first]);
+					 : m->measure(m->user, thread, m->join->pairs.at[i], &m->value[i - m->first]);
 	rb_keep_failure(&m->status, status);
 }
 
-/* Passes on the groups from `first` up to, not including, `end` whose measures are not 0. */
+/* Passes on the pairs from `first` up to, not including, `end` whose measures are not 0. */
 static rb_status
-put_measured_groups(const group_measures *m, size_t end, const rb_row_sink *sink)
+put_measured_pairs(const pair_measures *m, size_t end, const rb_row_sink *sink)
 {
 	rb_pair rows[BATCH];
 	uint64_t payload[BATCH];
 	size_t n = 0;
 
-	for (size_t g = m->first; g < end; g++)
+	for (size_t i = m->first; i < end; i++)
 	{
-		if (rb_stop_due(m->join->ctx, g, CHECK_INTERVAL))
+		if (rb_stop_due(m->join->ctx, i, CHECK_INTERVAL))
 			return RB_STOPPED;
-		if (m->value[g - m->first] != 0)
+		if (m->value[i - m->first] != 0)
 		{
-			rows[n] = rb_plane_join_rows(m->join, g);
-			memcpy(&payload[n++], &m->value[g - m->first], sizeof *payload);
+			rows[n] = m->join->pairs.at[i];
+			memcpy(&payload[n++], &m->value[i - m->first], sizeof *payload);
 		}
-		if (n > 0 && (n == BATCH || g + 1 == end))
+		if (n > 0 && (n == BATCH || i + 1 == end))
 		{
 			RB_TRY(sink->put(sink->user, rows, payload, n));
 			n = 0;
@@ -560,11 +466,11 @@ put_measured_groups(const group_measures *m, size_t end, const rb_row_sink *sink
 }
 
 /*
- * Measures the batches in rounds. The groups of a round are passed on in their order, whichever thread
+ * Measures the batches in rounds. The pairs of a round are passed on in their order, whichever thread
  * measured them.
  */
 static rb_status
-measure_batches_in_rounds(group_measures *m, rb_thread *team, const rb_row_sink *sink)
+measure_batches_in_rounds(pair_measures *m, rb_thread *team, const rb_row_sink *sink)
 {
 	const size_t nbatches = m->batch.n - 1;
 	size_t values = 0;
@@ -580,7 +486,7 @@ measure_batches_in_rounds(group_measures *m, rb_thread *team, const rb_row_sink 
 		RB_TRY(RB_RENEW(m->join->ctx, m->value, values, end - m->first));
 		status = rb_loop(team, n, 1, measure_batches_piece, m);
 		RB_TRY(rb_loop_failure(m->status, status));
-		RB_TRY(put_measured_groups(m, end, sink));
+		RB_TRY(put_measured_pairs(m, end, sink));
 	}
 	return RB_OK;
 }
@@ -589,8 +495,8 @@ rb_status
 rb_plane_join_measure(rb_plane_join *w, rb_thread *team, rb_measure_rows measure, void *user,
 					  const rb_row_sink *sink)
 {
-	group_measures m = {.join = w, .measure = measure, .user = user};
-	rb_status status = divide_groups_into_batches(&m);
+	pair_measures m = {.join = w, .measure = measure, .user = user};
+	rb_status status = divide_pairs_into_batches(&m);
 
 	if (status == RB_OK)
 		status = measure_batches_in_rounds(&m, team, sink);
@@ -642,14 +548,13 @@ rb_plane_join_open(rb_plane_join *w, rb_context *ctx, rb_thread *team, const rb_
 				   const rb_job *job)
 {
 	*w = (rb_plane_join){.ctx = ctx, .backend = backend, .job = job};
-	rb_notes_open(&w->notes, ctx);
+	rb_notes_open(&w->pairs, ctx);
 	RB_TRY(open_contact_rooms(w, (uint32_t) rb_team_threads(team)));
 	RB_TRY(open_sides_of_join(w, team));
 	for (int i = 0; i < (job->blue != NULL ? 2 : 1); i++)
 		RB_TRY(rank_rows_by_id(ctx, &w->rings[i], &w->rank[i]));
 	RB_TRY(join_boxes_of_rows(w));
-	RB_TRY(join_edges_of_sides(w));
-	return group_edges_by_rows(w);
+	return rb_notes_sort(&w->pairs, w->rank[0], w->rank[job->blue != NULL ? 1 : 0]);
 }
 
 void
@@ -663,14 +568,14 @@ rb_plane_join_close(rb_plane_join *w)
 		rb_vec_free(memory, &w->rooms[i].turned);
 		rb_vec_free(memory, &w->rooms[i].points);
 		rb_vec_free(memory, &w->rooms[i].rings);
+		rb_vec_free(memory, &w->rooms[i].others);
 	}
 	RB_FREE(memory, w->rooms);
-	RB_FREE(memory, w->group);
 	for (int side = 0; side < 2; side++)
 	{
 		rb_rings_close(memory, &w->rings[side]);
 		RB_FREE(memory, w->bad[side]);
 		RB_FREE(memory, w->rank[side]);
 	}
-	rb_notes_close(&w->notes);
+	rb_notes_close(&w->pairs);
 }

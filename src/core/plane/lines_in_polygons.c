@@ -169,22 +169,22 @@ add_segments_of_line(length_pair *o)
 	return RB_OK;
 }
 
-/* Computes the length of group g. */
+/* Computes the length of a pair of a line and a polygon. */
 static rb_status
-measure_length_of_group(length_pair *o, size_t g, double *length)
+measure_length_of_pair(length_pair *o, double *length)
 {
 	*length = 0;
 	rb_vec_clear(&o->terms->terms);
 	rb_vec_clear(&o->terms->segments);
-	RB_TRY(rb_contacts_order(o->w, o->contacts, g));
+	RB_TRY(rb_contacts_find(o->w, o->contacts, (rb_pair){o->row[0], o->row[1]}));
 	RB_TRY(add_segments_of_line(o));
 	RB_TRY(rb_contacts_enter(o->w, o->contacts, 0, &o->positive));
 	return o->positive ? rb_length_sum(o->w->ctx, o->terms, length) : RB_OK;
 }
 
-/* Computes the length of the line of group g in the polygon. */
+/* Computes the length of a line in a polygon in the memory of a thread. */
 static rb_status
-measure_length_in_polygon(void *user, uint32_t thread, size_t g, rb_pair rows, double *length)
+measure_length_in_polygon(void *user, uint32_t thread, rb_pair rows, double *length)
 {
 	length_join *w = user;
 	length_pair o = {.w = &w->join,
@@ -192,10 +192,10 @@ measure_length_in_polygon(void *user, uint32_t thread, size_t g, rb_pair rows, d
 					 .terms = &w->rooms[thread],
 					 .row = {rows.red, rows.blue}};
 
-	return measure_length_of_group(&o, g, length);
+	return measure_length_of_pair(&o, length);
 }
 
-/* Measures all groups on the threads of a team. */
+/* Measures all pairs on the threads of a team. */
 static rb_status
 measure_all_lengths(length_join *w, rb_thread *team, const rb_row_sink *sink)
 {

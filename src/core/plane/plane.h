@@ -7,7 +7,8 @@
  *		edges of a polygon -> crossings, touching and misplaced rings	polygon_sweep.c
  *		edges of a ring -> whether it is simple						simple_ring.c
  *		rings -> faults by the rules of OGC							polygon_validity.c
- *		pairs of rows -> edges that share a point, signs			edge_contacts.c
+ *		pair of rows -> edges that share a point					edge_walk.c
+ *		pairs of rows -> their measures; edges that enter			edge_contacts.c
  *		edges that share a point -> terms of the common area		polygon_overlaps.c
  *		terms -> sums -> rounded area								area_sum.c
  *		edges that share a point -> shares of segments				lines_in_polygons.c
@@ -38,13 +39,14 @@ extern "C"
 
 typedef struct rb_ring
 {
-	uint32_t start; /* First edge */
-	uint32_t end;   /* First part after the last edge */
-	uint32_t shell; /* Number of the ring that is its shell; its own number if it is a shell */
-	uint32_t least; /* Edge that starts at the first point in the order of x, then y */
-	uint32_t node;  /* First box of its tree, unless it has few edges */
-	bool reversed;  /* True if the interior of the polygon is on the right of its edges */
-	double box[4];  /* Low and high corner */
+	uint32_t start;  /* First edge */
+	uint32_t end;    /* First part after the last edge */
+	uint32_t shell;  /* Number of the ring that is its shell; its own number if it is a shell */
+	uint32_t least;  /* Edge that starts at the first point in the order of x, then y */
+	uint32_t node;   /* First box of its tree, unless it has few edges */
+	uint32_t tangle; /* Number of the tree of its single edges if it is tangled, or UINT32_MAX */
+	bool reversed;   /* True if the interior of the polygon is on the right of its edges */
+	double box[4];   /* Low and high corner */
 } rb_ring;
 
 /*
@@ -64,6 +66,8 @@ typedef struct rb_rings
 	uint32_t *tree_of; /* Number of the tree of each row, or UINT32_MAX */
 	rb_boxes *tree;    /* Trees of the rings of rows that have many */
 	uint32_t ntrees;
+	rb_boxes *tangle; /* Trees of the edges of tangled rings */
+	uint32_t ntangles;
 } rb_rings;
 
 /* Finds the rings of a set. Call rb_rings_close even after a failure. */
@@ -88,13 +92,6 @@ rb_edge(const rb_rings *r, uint32_t i)
 	return r->set->coords + 4 * (size_t) i;
 }
 
-/* Returns the row of a part. */
-static inline uint32_t
-rb_row_of_edge(const rb_rings *r, uint32_t i)
-{
-	return rb_row_of(r->set, i);
-}
-
 /* Returns true if a part is a mark. */
 static inline bool
 rb_is_mark(const double *e)
@@ -108,6 +105,68 @@ rb_is_point_before(const double *p, const double *q)
 {
 	return p[0] < q[0] || (p[0] == q[0] && p[1] < q[1]);
 }
+
+/* Computes the box of an edge, four numbers. */
+static inline void
+rb_box_of_edge(const double *e, double *box)
+{
+	for (int a = 0; a < 2; a++)
+	{
+		box[a] = rb_min(e[a], e[2 + a]);
+		box[2 + a] = rb_max(e[a], e[2 + a]);
+	}
+}
+
+/* Returns true if two boxes of four numbers share a point. */
+static inline bool
+rb_do_plane_boxes_meet(const double *a, const double *b)
+{
+	return (a[0] <= b[2]) & (b[0] <= a[2]) & (a[1] <= b[3]) & (b[1] <= a[3]);
+}
+
+/* Number of edges of a leaf of the tree of a ring, and of children of other boxes, as a power of two */
+#define RB_RUN_BITS 3
+#define RB_RUN_FAN (1 << RB_RUN_BITS)
+
+/*
+ * A run of edges that follow each other on a ring, and their box. Runs of level 0 are leaves and hold at
+ * most RB_RUN_FAN edges, those of the next level RB_RUN_FAN times as many. The run of the highest level is
+ * the ring.
+ */
+typedef struct rb_edge_run
+{
+	const rb_ring *ring;
+	const double *box;
+	uint32_t from; /* First edge */
+	uint32_t level;
+} rb_edge_run;
+
+/* Returns the run of all edges of a ring. */
+static inline rb_edge_run
+rb_run_of_ring(const rb_ring *g)
+{
+	uint32_t level = 0;
+
+	while ((g->end - g->start - 1) >> (RB_RUN_BITS * (level + 1)) != 0)
+		level++;
+	return (rb_edge_run){g, g->box, g->start, level};
+}
+
+/* Returns the first part after the last edge of a run. */
+static inline uint32_t
+rb_end_of_run(const rb_edge_run *run)
+{
+	const uint64_t size = (uint64_t) 1 << (RB_RUN_BITS * (run->level + 1));
+
+	return run->ring->end - run->from < size ? run->ring->end : run->from + (uint32_t) size;
+}
+
+/*
+ * Lists the children of a run, which is not a leaf, whose boxes meet a window of four numbers. Returns
+ * their number.
+ */
+extern int rb_run_children(const rb_rings *r, const rb_edge_run *run, const double *window,
+						   rb_edge_run *child);
 
 /* Returns the edge before an edge on its ring. */
 static inline uint32_t
@@ -244,9 +303,11 @@ typedef struct rb_contact_room
 	RB_VEC(rb_pair) turned;
 	RB_VEC(rb_common_point) points; /* Common points of an edge */
 	rb_ring_list rings;             /* Rings of one row that are near the other row */
+	rb_ring_list others;            /* Rings of the other row that are near one of these rings */
+	uint64_t visited;               /* Number of pairs of boxes that walks visited */
 } rb_contact_room;
 
-/* Pairs of rows whose boxes overlap, and their edges that share a point */
+/* Pairs of rows whose boxes overlap */
 typedef struct rb_plane_join
 {
 	rb_context *ctx;
@@ -258,18 +319,13 @@ typedef struct rb_plane_join
 	const uint32_t *skipped[2];
 	uint32_t *rank
 		[2]; /* Position of each row in the order of ids, or NULL if that is the order of rows */
-	/*
-	 * Pairs of edges that share a point, and pairs of the first parts of rows whose boxes overlap
-	 */
-	rb_notes notes;
-	size_t *group; /* Start of each pair of rows in `notes`, with one more entry at the end */
-	size_t ngroups;
+	rb_notes pairs;         /* Pairs of valid rows whose boxes overlap, ordered by ids */
 	rb_contact_room *rooms; /* Memory of each thread of the team */
 	uint32_t nrooms;
 } rb_plane_join;
 
 /*
- * Checks the polygons, and finds the pairs of rows and edges. Red rows may be lines (RB_SEGMENT2). Call
+ * Checks the polygons, and finds the pairs of rows. Red rows may be lines (RB_SEGMENT2). Call
  * rb_plane_join_close even after a failure.
  */
 extern rb_status rb_plane_join_open(rb_plane_join *w, rb_context *ctx, rb_thread *team,
@@ -278,22 +334,18 @@ extern rb_status rb_plane_join_open(rb_plane_join *w, rb_context *ctx, rb_thread
 /* Frees the pairs, the rings of both sides and the memory of the threads, but not the sets of the job. */
 extern void rb_plane_join_close(rb_plane_join *w);
 
-/* Computes a measure of the rows of group g, 0 if they have no pair in the result. */
-typedef rb_status (*rb_measure_rows)(void *user, uint32_t thread, size_t g, rb_pair rows,
-									 double *value);
+/* Computes a measure of a pair of rows, 0 if it has no part in the result. */
+typedef rb_status (*rb_measure_rows)(void *user, uint32_t thread, rb_pair rows, double *value);
 
 /*
- * Measures all groups on the threads of a team, and passes the pairs of rows on, ordered by the id
+ * Measures all pairs on the threads of a team, and passes the pairs of rows on, ordered by the id
  * of red, then by that of blue. In a self join, the row with the smaller id is red.
  */
 extern rb_status rb_plane_join_measure(rb_plane_join *w, rb_thread *team, rb_measure_rows measure,
 									   void *user, const rb_row_sink *sink);
 
-/* Returns the rows of group g. */
-extern rb_pair rb_plane_join_rows(const rb_plane_join *w, size_t g);
-
-/* Collects the contacts of group g, ordered by the edges of each side. */
-extern rb_status rb_contacts_order(const rb_plane_join *w, rb_contact_room *room, size_t g);
+/* Finds the contacts of a pair of rows, ordered by the edges of each side. */
+extern rb_status rb_contacts_find(const rb_plane_join *w, rb_contact_room *room, rb_pair rows);
 
 /*
  * Sets *enters if an edge of one side leaves a common point into the interior of the polygon of the
@@ -301,6 +353,12 @@ extern rb_status rb_contacts_order(const rb_plane_join *w, rb_contact_room *room
  */
 extern rb_status rb_contacts_enter(const rb_plane_join *w, rb_contact_room *room, int side,
 								   bool *enters);
+
+/* ---- edge_walk.c ---- */
+
+/* Finds the contacts of a pair of rows of two sides, in any order, and stores them in the room. */
+extern rb_status rb_edges_walk(rb_context *ctx, const rb_rings *const side[2], rb_pair rows,
+							   rb_contact_room *room);
 
 /* ---- area_sum.c ---- */
 

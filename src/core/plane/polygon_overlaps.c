@@ -171,9 +171,9 @@ add_inner_vertices_of_side(area_pair *o, int side)
 
 /* ---- a pair of rows ---- */
 
-/* Computes the common area of group g, 0 if the interiors do not meet. */
+/* Computes the common area of a pair of rows, 0 if the interiors do not meet. */
 static rb_status
-measure_area_of_group(area_pair *o, size_t g, double *area)
+measure_area_of_pair(area_pair *o, double *area)
 {
 	area_room *room = o->room;
 
@@ -185,7 +185,7 @@ measure_area_of_group(area_pair *o, size_t g, double *area)
 	for (int a = 0; a < 2; a++)
 		room->terms.origin[a] = rb_max(o->w->side[0]->row_box[6 * (size_t) o->row[0] + a],
 									   o->w->side[1]->row_box[6 * (size_t) o->row[1] + a]);
-	RB_TRY(rb_contacts_order(o->w, o->contacts, g));
+	RB_TRY(rb_contacts_find(o->w, o->contacts, (rb_pair){o->row[0], o->row[1]}));
 	for (size_t i = 0; i < o->contacts->contacts.n; i++)
 	{
 		if (rb_stop_due(o->w->ctx, i, CHECK_INTERVAL))
@@ -200,9 +200,9 @@ measure_area_of_group(area_pair *o, size_t g, double *area)
 	return o->meets ? rb_area_sum(o->w->ctx, &room->terms, area) : RB_OK;
 }
 
-/* Computes the common area of the rows of group g. */
+/* Computes the common area of two rows in the memory of a thread. */
 static rb_status
-measure_common_area(void *user, uint32_t thread, size_t g, rb_pair rows, double *area)
+measure_common_area(void *user, uint32_t thread, rb_pair rows, double *area)
 {
 	area_join *w = user;
 	area_pair o = {.w = &w->join,
@@ -210,12 +210,12 @@ measure_common_area(void *user, uint32_t thread, size_t g, rb_pair rows, double 
 				   .room = &w->rooms[thread],
 				   .row = {rows.red, rows.blue}};
 
-	return measure_area_of_group(&o, g, area);
+	return measure_area_of_pair(&o, area);
 }
 
 /* ---- all pairs ---- */
 
-/* Measures all groups on the threads of a team. */
+/* Measures all pairs on the threads of a team. */
 static rb_status
 measure_all_areas(area_join *w, rb_thread *team, const rb_row_sink *sink)
 {

@@ -3,12 +3,13 @@
  *	  Finds the rings of polygons and the side of their interiors; signs in the moved position; finds whether
  *	  a vertex is inside.
  *
- * The edges of a ring are the leaves of a tree of boxes: eight edges that follow each other, eight
- * such groups, and so on. A ray in the direction of x from a point to the left of a box crosses the
- * edges within it an odd number of times if their first and last point are on different sides of
- * its line. So only boxes around the point are entered, and only rings whose box contains it.
+ * Each ring has a tree of boxes of runs: eight edges that follow each other, eight such runs, and so
+ * on. A ray in the direction of x from a point to the left of a box crosses the edges within it an odd
+ * number of times if their first and last point are on different sides of its line. So only boxes around
+ * the point are entered, and only rings whose box contains it.
  *
- * The rings of a row are found by a tree of boxes along a Morton curve if there are many.
+ * The boxes of the runs of a spiral cover its own box many times. The single edges of such a tangled ring
+ * have another tree of boxes, along a Morton curve. The rings of a row have one, too, if there are many.
  *
  * The blue polygons are moved by (e, e^2) with an infinitesimal e, so that no vertex is on an edge, and no
  * edges overlap. A sign that is 0 becomes that of the first of e, e^2 whose coefficient is not 0:
@@ -22,10 +23,10 @@
 
 #include <math.h>
 
-#define ROW_GRAIN RB_SIZE(16, 2) /* Number of rows a thread takes at a time */
-#define EIGHT 8
+#define ROW_GRAIN RB_SIZE(16, 2)  /* Number of rows a thread takes at a time */
 #define RUN RB_SIZE(16, 2)        /* Number of segments of a line in a run */
 #define MANY_RINGS RB_SIZE(16, 2) /* Number of rings that justify a tree */
+#define TANGLED RB_SIZE(4, 0)     /* Least ratio of covered areas at which a ring is tangled */
 #define CHECK_INTERVAL 1024       /* Number of small steps between checks for cancellation */
 
 typedef struct ring_rows
@@ -64,9 +65,9 @@ count_nodes_of_ring(uint32_t n)
 {
 	uint32_t all = 0;
 
-	while (n > EIGHT)
+	while (n > RB_RUN_FAN)
 	{
-		n = (n - 1) / EIGHT + 1;
+		n = (n - 1) / RB_RUN_FAN + 1;
 		all += n;
 	}
 	return all;
@@ -91,36 +92,49 @@ find_box_of_edges(const rb_rings *r, uint32_t from, uint32_t to, double *box)
 	box[2] = box[3] = -HUGE_VAL;
 	for (uint32_t i = from; i < to; i++)
 	{
-		const double *e = rb_edge(r, i);
-		const double of_edge[4] = {rb_min(e[0], e[2]), rb_min(e[1], e[3]), rb_max(e[0], e[2]),
-								   rb_max(e[1], e[3])};
+		double of_edge[4];
 
+		rb_box_of_edge(rb_edge(r, i), of_edge);
 		extend_plane_box(box, of_edge);
 	}
 }
 
-/* Builds the tree of a ring, and stores the box of all its edges. */
+/* Returns the area of a box of four numbers. */
+static double
+area_of_plane_box(const double *box)
+{
+	return (box[2] - box[0]) * (box[3] - box[1]);
+}
+
+/*
+ * Builds the tree of a ring, and stores the box of all its edges. Finds out whether the ring is tangled:
+ * whether the boxes of its leaves cover its own box several times.
+ */
 static rb_status
 build_tree_of_ring(const rb_context *ctx, rb_rings *r, rb_ring *g)
 {
 	const uint32_t edges = g->end - g->start;
 	double *below = r->node + 4 * (size_t) g->node;
-	uint32_t n = (edges - 1) / EIGHT + 1;
+	uint32_t n = (edges - 1) / RB_RUN_FAN + 1;
+	double covered = 0;
 
-	if (edges <= EIGHT)
+	g->tangle = UINT32_MAX;
+	if (edges <= RB_RUN_FAN)
 	{
 		find_box_of_edges(r, g->start, g->end, g->box);
 		return RB_OK;
 	}
 	for (uint32_t i = 0; i < n; i++)
 	{
-		const uint32_t from = g->start + EIGHT * i;
+		const uint32_t from = g->start + RB_RUN_FAN * i;
 
 		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
 			return RB_STOPPED;
-		find_box_of_edges(r, from, g->end - from < EIGHT ? g->end : from + EIGHT, below + 4 * i);
+		find_box_of_edges(r, from, g->end - from < RB_RUN_FAN ? g->end : from + RB_RUN_FAN,
+						  below + 4 * i);
+		covered += area_of_plane_box(below + 4 * i);
 	}
-	while (n > EIGHT)
+	while (n > RB_RUN_FAN)
 	{
 		double *above = below + 4 * (size_t) n;
 
@@ -128,18 +142,44 @@ build_tree_of_ring(const rb_context *ctx, rb_rings *r, rb_ring *g)
 		{
 			if (rb_stop_due(ctx, i, CHECK_INTERVAL))
 				return RB_STOPPED;
-			if (i % EIGHT == 0)
-				memcpy(above + 4 * (size_t) (i / EIGHT), below + 4 * (size_t) i, 4 * sizeof *above);
+			if (i % RB_RUN_FAN == 0)
+				memcpy(above + 4 * (size_t) (i / RB_RUN_FAN), below + 4 * (size_t) i,
+					   4 * sizeof *above);
 			else
-				extend_plane_box(above + 4 * (size_t) (i / EIGHT), below + 4 * (size_t) i);
+				extend_plane_box(above + 4 * (size_t) (i / RB_RUN_FAN), below + 4 * (size_t) i);
 		}
 		below = above;
-		n = (n - 1) / EIGHT + 1;
+		n = (n - 1) / RB_RUN_FAN + 1;
 	}
 	memcpy(g->box, below, sizeof g->box);
 	for (uint32_t i = 1; i < n; i++)
 		extend_plane_box(g->box, below + 4 * (size_t) i);
+	if (covered > TANGLED * area_of_plane_box(g->box))
+		g->tangle = 0;
 	return RB_OK;
+}
+
+int
+rb_run_children(const rb_rings *r, const rb_edge_run *run, const double *window, rb_edge_run *child)
+{
+	const rb_ring *g = run->ring;
+	const uint32_t last = g->end - g->start - 1;
+	const uint32_t first = (run->from - g->start) >> (RB_RUN_BITS * run->level);
+	const uint32_t all = (last >> (RB_RUN_BITS * run->level)) + 1;
+	const uint32_t n = rb_min(all - first, (uint32_t) RB_RUN_FAN);
+	const double *box = r->node + 4 * ((size_t) g->node + first);
+	int found = 0;
+
+	/* The boxes of lower levels precede those of the children. */
+	for (uint32_t level = 1; level < run->level; level++)
+		box += 4 * (size_t) ((last >> (RB_RUN_BITS * level)) + 1);
+	for (uint32_t i = 0; i < n; i++, box += 4)
+	{
+		child[found] =
+			(rb_edge_run){g, box, run->from + (i << (RB_RUN_BITS * run->level)), run->level - 1};
+		found += rb_do_plane_boxes_meet(box, window);
+	}
+	return found;
 }
 
 /* A ray in the direction of x from a point */
@@ -181,40 +221,26 @@ does_ray_cross_edges(const plane_ray *ray, uint32_t from, uint32_t to)
 }
 
 /*
- * Returns true if the ray crosses the edges of n boxes of a ring an odd number of times. Each box holds
- * `size` edges, of which the first one is `from`.
+ * Returns true if the ray, which starts to the left of the end of the box of a run, crosses its edges an
+ * odd number of times.
  */
 static bool
-does_ray_cross_boxes(const plane_ray *ray, const rb_ring *g, const double *box, uint32_t n,
-					 uint32_t from, uint32_t size)
+does_ray_cross_run(const plane_ray *ray, const rb_edge_run *run)
 {
+	const double ahead[4] = {ray->p[0], ray->p[1], HUGE_VAL, ray->p[1]};
+	rb_edge_run child[RB_RUN_FAN];
 	bool odd = false;
+	int n;
 
-	for (uint32_t i = 0; i < n; i++, box += 4, from += size)
-	{
-		const uint32_t to = g->end - from < size ? g->end : from + size;
-
-		if (box[1] > ray->p[1] || box[3] < ray->p[1] || box[2] < ray->p[0])
-			continue;
-		if (box[0] > ray->p[0])
-			odd ^= is_below_ray(ray, rb_edge(ray->r, from)) !=
-				   is_below_ray(ray, rb_edge(ray->r, to - 1) + 2);
-		else if (size == EIGHT)
-			odd ^= does_ray_cross_edges(ray, from, to);
+	if (run->level == 0)
+		return does_ray_cross_edges(ray, run->from, rb_end_of_run(run));
+	n = rb_run_children(ray->r, run, ahead, child);
+	for (int i = 0; i < n; i++)
+		if (child[i].box[0] > ray->p[0])
+			odd ^= is_below_ray(ray, rb_edge(ray->r, child[i].from)) !=
+				   is_below_ray(ray, rb_edge(ray->r, rb_end_of_run(&child[i]) - 1) + 2);
 		else
-		{
-			/* The boxes below this one precede all boxes of its level. */
-			const uint32_t below = (g->end - g->start - 1) / (size / EIGHT) + 1;
-			const uint32_t first = (from - g->start) / (size / EIGHT);
-			const double *level = ray->r->node + 4 * (size_t) g->node;
-
-			for (uint32_t s = EIGHT; s < size / EIGHT; s *= EIGHT)
-				level += 4 * (size_t) ((g->end - g->start - 1) / s + 1);
-			odd ^= does_ray_cross_boxes(ray, g, level + 4 * (size_t) first,
-										below - first < EIGHT ? below - first : EIGHT, from,
-										size / EIGHT);
-		}
-	}
+			odd ^= does_ray_cross_run(ray, &child[i]);
 	return odd;
 }
 
@@ -222,22 +248,12 @@ does_ray_cross_boxes(const plane_ray *ray, const rb_ring *g, const double *box, 
 static bool
 does_ray_cross_ring(const plane_ray *ray, const rb_ring *g)
 {
-	const uint32_t edges = g->end - g->start;
-	const double *level = ray->r->node + 4 * (size_t) g->node;
-	uint32_t n = (edges - 1) / EIGHT + 1, size = EIGHT;
+	const rb_edge_run run = rb_run_of_ring(g);
 
 	if (ray->p[0] < g->box[0] || ray->p[0] > g->box[2] || ray->p[1] < g->box[1] ||
 		ray->p[1] > g->box[3])
 		return false;
-	if (edges <= EIGHT)
-		return does_ray_cross_edges(ray, g->start, g->end);
-	while (n > EIGHT)
-	{
-		level += 4 * (size_t) n;
-		n = (n - 1) / EIGHT + 1;
-		size *= EIGHT;
-	}
-	return does_ray_cross_boxes(ray, g, level, n, g->start, size);
+	return does_ray_cross_run(ray, &run);
 }
 
 /* ---- rings of a row ---- */
@@ -363,6 +379,66 @@ build_trees_of_rows(rb_context *ctx, rb_thread *team, rb_rings *r)
 	return rb_loop_failure(w.status, status);
 }
 
+/* ---- tangled rings ---- */
+
+/* Builds the tree of the single edges of a tangled ring. */
+static rb_status
+build_tree_of_edges(rb_context *ctx, const rb_rings *r, const rb_ring *g)
+{
+	rb_boxes *tree = &r->tangle[g->tangle];
+	const uint32_t n = g->end - g->start;
+
+	RB_TRY(rb_boxes_room(ctx, tree, n));
+	for (uint32_t i = 0; i < n; i++)
+	{
+		double e[4];
+
+		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
+			return RB_STOPPED;
+		rb_box_of_edge(rb_edge(r, g->start + i), e);
+		memcpy(tree->box + 6 * (size_t) i, (const double[6]){e[0], e[1], 0, e[2], e[3], 0},
+			   6 * sizeof *e);
+	}
+	return rb_boxes_order(ctx, tree);
+}
+
+/* Builds the trees of the edges of a range of rings. */
+static void
+build_trees_of_edges_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	ring_rows *w = arg;
+	rb_status status = RB_OK;
+
+	(void) me;
+	for (uint32_t ring = (uint32_t) from; ring < to && status == RB_OK; ring++)
+		if (w->r->ring[ring].tangle != UINT32_MAX)
+			status = rb_should_stop(w->ctx) ? RB_STOPPED
+											: build_tree_of_edges(w->ctx, w->r, &w->r->ring[ring]);
+	rb_keep_failure(&w->status, status);
+}
+
+/* Builds the trees of the edges of all tangled rings. */
+static rb_status
+build_trees_of_tangles(rb_context *ctx, rb_thread *team, rb_rings *r)
+{
+	ring_rows w = {ctx, r, RB_OK};
+	rb_status status;
+
+	for (uint32_t ring = 0; ring < r->nrings; ring++)
+	{
+		if (rb_stop_due(ctx, ring, CHECK_INTERVAL))
+			return RB_STOPPED;
+		if (r->ring[ring].tangle != UINT32_MAX)
+			r->ring[ring].tangle = r->ntangles++;
+	}
+	if (r->ntangles == 0)
+		return RB_OK;
+	RB_TRY(RB_ALLOCATE(ctx, r->tangle, r->ntangles));
+	memset(r->tangle, 0, r->ntangles * sizeof *r->tangle);
+	status = rb_each(ctx, team, r->nrings, ROW_GRAIN, build_trees_of_edges_piece, &w);
+	return rb_loop_failure(w.status, status);
+}
+
 /* ---- rings ---- */
 
 /*
@@ -479,6 +555,7 @@ rb_rings_open(rb_context *ctx, rb_thread *team, const rb_set *set, rb_rings *r)
 	RB_TRY(find_rings(ctx, r, false, &nodes));
 	status = rb_each(ctx, team, r->nrings, ROW_GRAIN, measure_rings_piece, &w);
 	RB_TRY(rb_loop_failure(w.status, status));
+	RB_TRY(build_trees_of_tangles(ctx, team, r));
 	return build_trees_of_rows(ctx, team, r);
 }
 
@@ -487,6 +564,8 @@ rb_rings_close(rb_memory *memory, rb_rings *r)
 {
 	for (uint32_t i = 0; i < r->ntrees && r->tree != NULL; i++)
 		rb_boxes_free(memory, &r->tree[i]);
+	for (uint32_t i = 0; i < r->ntangles && r->tangle != NULL; i++)
+		rb_boxes_free(memory, &r->tangle[i]);
 	RB_FREE(memory, r->row_start);
 	RB_FREE(memory, r->row_box);
 	RB_FREE(memory, r->row_ring);
@@ -495,6 +574,7 @@ rb_rings_close(rb_memory *memory, rb_rings *r)
 	RB_FREE(memory, r->node);
 	RB_FREE(memory, r->tree_of);
 	RB_FREE(memory, r->tree);
+	RB_FREE(memory, r->tangle);
 }
 
 int

@@ -772,33 +772,17 @@ put_and_stop(void *user, const rb_pair *rows, const uint64_t *payload, size_t n)
 	return RB_OK;
 }
 
-/* After a stop, few rows follow, and few contacts of a pair of rows are listed. */
+/* After a stop, few rows follow. */
 static void
 stop_between_rows(void)
 {
 	const rb_set *sets[2] = {build_strips(0), build_strips(1)};
 	const rb_job job = {.red = sets[0], .blue = sets[1], .predicate = RB_AREA};
-	size_t rows = 0, groups[2] = {0, 5000};
+	size_t rows = 0;
 	const rb_row_sink sink = {put_and_stop, &rows};
-	rb_rings rings = {.set = sets[1]};
-	rb_plane_join w = {.ctx = &ctx, .side = {&rings, &rings}, .group = groups, .ngroups = 1};
-	rb_contact_room room = {.rings = {.n = 0}};
 
 	CHECK(rb_compose_areas(&ctx, &rb_backend_cpu, &job, &sink) == RB_STOPPED, "not stopped");
 	CHECK(rows > 0 && rows < 2000, "%zu rows after a stop", rows);
-	rb_notes_open(&w.notes, &ctx);
-	for (size_t i = 0; i < groups[1]; i++)
-	{
-		/* The last part of a row is an edge. */
-		const rb_pair p = {sets[1]->nparts - 1, sets[1]->nparts - 1};
-
-		CHECK(rb_notes_add(&w.notes, &p, 1) == RB_OK, "%s", ctx.error.text);
-	}
-	CHECK(rb_contacts_order(&w, &room, 0) == RB_STOPPED, "not stopped");
-	CHECK(room.contacts.n < 2000, "%zu contacts after a stop", room.contacts.n);
-	rb_vec_free(memory, &room.contacts);
-	rb_vec_free(memory, &room.turned);
-	rb_notes_close(&w.notes);
 	rb_context_init(&ctx, memory);
 	rb_set_release(&sets[0]);
 	rb_set_release(&sets[1]);
