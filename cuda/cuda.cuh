@@ -261,6 +261,12 @@ extern uint64_t rb_device_budget(rb_device_run *run);
  */
 extern rb_status rb_device_alloc(rb_device_run *run, void **block, uint64_t bytes);
 
+/*
+ * Makes an allocation that failed worth another try: drops an unused cached copy, or else sleeps
+ * for a moment. Returns RB_DEVICE_FULL once run->until has passed.
+ */
+extern rb_status rb_device_wait_for_memory(rb_device_run *run);
+
 /* Frees one block of device memory. */
 extern void rb_device_free(rb_device_run *run, void **block);
 

@@ -205,6 +205,19 @@ rb_device_budget(rb_device_run *run)
 }
 
 rb_status
+rb_device_wait_for_memory(rb_device_run *run)
+{
+	if (rb_copies_evict(run))
+		return RB_OK;
+	if (rb_should_stop(run->ctx))
+		return RB_STOPPED;
+	if (rb_now_ms() > run->until)
+		return RB_DEVICE_FULL;
+	rb_sleep_ns(10000000);
+	return RB_OK;
+}
+
+rb_status
 rb_device_alloc(rb_device_run *run, void **block, uint64_t bytes)
 {
 	int i = 0;
@@ -229,13 +242,7 @@ rb_device_alloc(rb_device_run *run, void **block, uint64_t bytes)
 		if (error != cudaErrorMemoryAllocation)
 			return rb_cuda_failed(run, error, "cudaMalloc()");
 		cudaGetLastError();
-		if (rb_copies_evict(run))
-			continue;
-		if (rb_should_stop(run->ctx))
-			return RB_STOPPED;
-		if (rb_now_ms() > run->until)
-			return RB_DEVICE_FULL;
-		rb_sleep_ns(10000000);
+		RB_TRY(rb_device_wait_for_memory(run));
 	}
 	run->block[i] = *block;
 	run->size[i] = bytes;

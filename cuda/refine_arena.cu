@@ -136,13 +136,7 @@ map_memory_within_budget(rb_device_run *run, rb_refine_arena *arena, uint64_t by
 			break;
 		if (result != CUDA_ERROR_OUT_OF_MEMORY)
 			return rb_cuda_failed(run, cudaErrorUnknown, "cuMemMap()");
-		if (rb_copies_evict(run))
-			continue;
-		if (rb_should_stop(run->ctx))
-			return RB_STOPPED;
-		if (rb_now_ms() > run->until)
-			return RB_DEVICE_FULL;
-		rb_sleep_ns(10000000);
+		RB_TRY(rb_device_wait_for_memory(run));
 	}
 	arena->piece[arena->pieces++] = (uint32_t) (bytes / arena->step);
 	arena->bytes += bytes;

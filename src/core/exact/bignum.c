@@ -535,6 +535,16 @@ rb_number_round(const rb_number *a)
 	return a->sign * ldexp((double) mantissa, last > 2000 ? 2000 : (int) last);
 }
 
+double
+rb_number_round_quotient(const rb_number *a, const rb_number *b)
+{
+	rb_number q;
+
+	/* Two words have at least 65 bits, and a double has 53. */
+	rb_number_div(&q, a, b, 2);
+	return rb_number_round(&q);
+}
+
 void
 rb_number_difference(rb_number *r, double b, double a)
 {

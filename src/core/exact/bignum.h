@@ -114,6 +114,9 @@ extern bool rb_number_is_square(rb_number *root, const rb_number *a);
 /* Returns the nearest double, ties to even; 0 or infinity where a is too small or too large. */
 extern double rb_number_round(const rb_number *a);
 
+/* Returns the double nearest to a / b, where b is not 0, as rb_number_round does. */
+extern double rb_number_round_quotient(const rb_number *a, const rb_number *b);
+
 /* ---- determinants of differences of points ---- */
 
 /* Sets r = (b - a) x (c - a), for points in the plane. */

@@ -40,7 +40,6 @@ extern "C"
 #define RB_NOTHING UINT32_MAX
 #define RB_CURVE_MAX (UINT32_MAX - 16) /* Maximum number of items in any numbered list */
 #define RB_CURVE_CHECK_INTERVAL 1024   /* Number of cheap steps between checks for cancellation */
-#define RB_QUOTIENT 3                  /* Words of a quotient; more than rounding needs */
 
 /* A growing array */
 typedef struct rb_curve_array

@@ -157,18 +157,6 @@ index_of_largest_ratio(const rb_number *x)
 	return best;
 }
 
-/* Returns x / by, a component of a canonical line or plane, rounded to the nearest double. */
-static double
-round_canonical_ratio(const rb_number *x, const rb_number *by)
-{
-	rb_number quotient;
-
-	if (x->sign == 0)
-		return 0;
-	rb_number_div(&quotient, x, by, RB_QUOTIENT);
-	return rb_number_round(&quotient);
-}
-
 #define PRIME ((UINT64_C(1) << 61) - 1)
 
 /* Multiplies two residues modulo PRIME, the Mersenne prime 2^61 - 1, without division. */
@@ -221,7 +209,7 @@ canonical_id_of_ratios(rb_curve *c, rb_canonical_ids *names, const rb_number *x,
 	double row[RB_LINE_WIDTH];
 
 	for (int i = 0; i < n; i++)
-		row[i] = i == by ? 1 : round_canonical_ratio(&x[i], &x[by]);
+		row[i] = i == by ? 1 : rb_number_round_quotient(&x[i], &x[by]);
 	row[n] = hash_ratios_modulo_prime(x, n, by);
 	return rb_canonical_row(c->ctx, names, row, number);
 }

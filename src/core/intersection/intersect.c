@@ -23,9 +23,6 @@
 /* Three planes: products of three normals, each of degree 2, and a coordinate */
 _Static_assert(RB_NUMBER_DEGREE(7, 16) + 4 <= RB_NUMBER_WORDS, "room for a point of three planes");
 
-/* Words of a quotient; more than rounding needs */
-#define RB_QUOTIENT 3
-
 bool
 rb_triangles_meet(const double red[9], const double blue[9])
 {
@@ -133,8 +130,7 @@ interpolate_meeting_point(const double *p, const double *q, const rb_number *dp,
 		rb_number_of(&x, p[k]);
 		rb_number_mul(&right, &x, dq);
 		rb_number_sub(&left, &left, &right);
-		rb_number_div(&x, &left, &denominator, RB_QUOTIENT);
-		at[k] = rb_number_round(&x);
+		at[k] = rb_number_round_quotient(&left, &denominator);
 	}
 }
 
@@ -328,8 +324,7 @@ rb_meet_planes(const double *a, const double *b, const double *c, double *at)
 		rb_number_of(&x, a[k]);
 		rb_number_mul(&w[0], &x, &det);
 		rb_number_add(&y, &y, &w[0]);
-		rb_number_div(&x, &y, &det, RB_QUOTIENT);
-		at[k] = rb_number_round(&x);
+		at[k] = rb_number_round_quotient(&y, &det);
 	}
 	return true;
 }

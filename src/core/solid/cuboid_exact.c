@@ -648,18 +648,6 @@ bound_sum(rb_context *ctx, const cuboid_comparison *c, int words, rb_number boun
 	return RB_OK;
 }
 
-/* Rounds a quotient of numbers; the denominator is positive. */
-static double
-round_to_double(const rb_number *top, const rb_number *below)
-{
-	rb_number q;
-
-	if (top->sign <= 0)
-		return 0;
-	rb_number_div(&q, top, below, LEAST_WORDS);
-	return rb_number_round(&q);
-}
-
 /*
  * Decides a result if both ends of its range round to the same double, or if it is likely to be in the
  * middle of two.
@@ -708,9 +696,10 @@ rb_cuboid_round_exactly(rb_context *ctx, const rb_cuboid *b, const rb_cuboid_pol
 		{
 			c.fraction = k == 1;
 			if (!decided[k])
-				RB_TRY(decide_cuboid_result(ctx, &c, words, round_to_double(&bound[0], &below[k]),
-											round_to_double(&bound[1], &below[k]), result[k],
-											&decided[k]));
+				RB_TRY(decide_cuboid_result(
+					ctx, &c, words, rb_max(rb_number_round_quotient(&bound[0], &below[k]), 0),
+					rb_max(rb_number_round_quotient(&bound[1], &below[k]), 0), result[k],
+					&decided[k]));
 		}
 	}
 	share->volume = rb_max(share->volume, 0x1p-1074);

@@ -344,18 +344,6 @@ find_square_of_plane(rb_number *square, const double *t)
 	rb_number_dot3(square, normal, normal);
 }
 
-/* Returns the double nearest to a quotient of positive numbers, or 0. */
-static double
-round_quotient(const rb_number *top, const rb_number *below)
-{
-	rb_number q;
-
-	if (top->sign <= 0)
-		return 0;
-	rb_number_div(&q, top, below, LEAST_WORDS);
-	return rb_number_round(&q);
-}
-
 /* Bounds the width across a plane, with numbers of `words` words. */
 static rb_status
 bound_width_in_words(rb_depth_run *d, const depth_part *part, int words, depth_width *w)
@@ -368,11 +356,11 @@ bound_width_in_words(rb_depth_run *d, const depth_part *part, int words, depth_w
 	rb_number_root(&root, &square, words);
 	rb_number_truncate(&root, words);
 	rb_number_sub(&most[1], &most[1], &least[0]);
-	w->high = round_quotient(&most[1], &root);
+	w->high = rb_max(rb_number_round_quotient(&most[1], &root), 0);
 	rb_number_of_parts(&unit, 1, 64 * (root.low + root.n - words) + 1);
 	rb_number_add(&root, &root, &unit);
 	rb_number_sub(&most[0], &most[0], &least[1]);
-	w->low = round_quotient(&most[0], &root);
+	w->low = rb_max(rb_number_round_quotient(&most[0], &root), 0);
 	return RB_OK;
 }
 

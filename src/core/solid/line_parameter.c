@@ -200,13 +200,12 @@ find_location_nearly(rb_location *p)
 void
 rb_location_find(rb_location *p)
 {
-	rb_number numerator, denominator, ratio;
+	rb_number numerator, denominator;
 
 	if (find_location_nearly(p))
 		return;
 	rb_location_ratio(p, &numerator, &denominator);
-	rb_number_div(&ratio, &numerator, &denominator, 3);
-	p->t = rb_number_round(&ratio);
+	p->t = rb_number_round_quotient(&numerator, &denominator);
 	p->low = 0;
 	p->error = INFINITY;
 }

@@ -488,8 +488,7 @@ find_exact_volume(row_sums *r, rb_thread *team, rb_measures *m)
 		rb_number_of(&factor, r->low[a]);
 		rb_number_mul(&term, &divisor, &factor);
 		rb_number_add(&term, &term, &r->exact.moment[a]);
-		rb_number_div(&q, &term, &divisor, LEAST_WORDS);
-		m->centroid[a] = rb_number_round(&q) + 0.0;
+		m->centroid[a] = rb_number_round_quotient(&term, &divisor) + 0.0;
 	}
 	return RB_OK;
 }

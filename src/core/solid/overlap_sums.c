@@ -378,19 +378,17 @@ round_centroid(double low, const rb_number *m, const rb_number *v)
 	rb_number_of(&x, low);
 	rb_number_mul(&term, &divisor, &x);
 	rb_number_add(&term, &term, m);
-	rb_number_div(&x, &term, &divisor, LEAST_WORDS);
-	return rb_number_round(&x) + 0.0;
+	return rb_number_round_quotient(&term, &divisor) + 0.0;
 }
 
 /* Rounds v / 6. */
 static double
 round_sixth(const rb_number *v)
 {
-	rb_number six, x;
+	rb_number six;
 
 	rb_number_of(&six, 6);
-	rb_number_div(&x, v, &six, LEAST_WORDS);
-	return rb_number_round(&x);
+	return rb_number_round_quotient(v, &six);
 }
 
 /* Bounds on a result: doubles to which its lower and upper bound round */
@@ -490,8 +488,7 @@ round_exact_sums(const rb_overlap_terms *t, const rb_overlap_fractions *f, doubl
 	rb_number_of(&four, 4);
 	if (!multiply_with_room(&below, &f->denominator, &six))
 		return false;
-	rb_number_div(&x, &f->volume, &below, LEAST_WORDS);
-	result[RB_OVERLAP_VOLUME] = rb_number_round(&x);
+	result[RB_OVERLAP_VOLUME] = rb_number_round_quotient(&f->volume, &below);
 	/* The centroid is o + moment / (4 volume denominator). */
 	if (!multiply_with_room(&x, &f->volume, &f->denominator) ||
 		!multiply_with_room(&below, &x, &four))
@@ -502,8 +499,7 @@ round_exact_sums(const rb_overlap_terms *t, const rb_overlap_fractions *f, doubl
 		if (!multiply_with_room(&y, &below, &x) || !rb_number_has_room_for_sum(&y, &f->moment[a]))
 			return false;
 		rb_number_add(&y, &y, &f->moment[a]);
-		rb_number_div(&x, &y, &below, LEAST_WORDS);
-		result[a] = rb_number_round(&x) + 0.0;
+		result[a] = rb_number_round_quotient(&y, &below) + 0.0;
 	}
 	return true;
 }

@@ -18,6 +18,7 @@
 #include "pg/mesh/meshing.h"
 
 #include "core/base/point_hash.h"
+#include "core/base/sort.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "executor/tuptable.h"
@@ -232,22 +233,14 @@ static uint32
 find_loaded_vertex(const rb_meshing_loaded *mesh, int64 id)
 {
 	const int64 *ids = mesh->id[RB_MESH_VERTICES];
-	uint32 low = 0;
-	uint32 high = mesh->n[RB_MESH_VERTICES];
+	const uint32 n = mesh->n[RB_MESH_VERTICES];
+	uint32 at;
 
 	/* If the ids are consecutive, the id itself gives the position. */
-	if (high > 0 && id >= ids[0] && id - ids[0] < high && ids[id - ids[0]] == id)
+	if (n > 0 && id >= ids[0] && id - ids[0] < n && ids[id - ids[0]] == id)
 		return (uint32) (id - ids[0]);
-	while (low < high)
-	{
-		const uint32 middle = low + (high - low) / 2;
-
-		if (ids[middle] < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < mesh->n[RB_MESH_VERTICES] && ids[low] == id ? low : RB_NONE;
+	at = (uint32) rb_ids_lower_bound(ids, n, id);
+	return at < n && ids[at] == id ? at : RB_NONE;
 }
 
 /* Copies `corners` columns from column 1 on, as vertex numbers. */

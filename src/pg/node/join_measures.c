@@ -405,20 +405,11 @@ is_measure_needed(const rb_join_measures *m, rb_measure what)
 static uint32
 find_pair_of_batch(const rb_join_measures *m, rb_pair rows)
 {
-	uint32 low = m->start[rows.red], high = m->start[rows.red + 1];
+	const uint32 from = m->start[rows.red], to = m->start[rows.red + 1];
+	const uint32 *blue = m->side[1].of;
+	const uint32 at = from + (uint32) rb_numbers_lower_bound(blue + from, to - from, rows.blue);
 
-	while (low < high)
-	{
-		const uint32 middle = low + (high - low) / 2;
-
-		if (m->side[1].of[middle] == rows.blue)
-			return middle;
-		if (m->side[1].of[middle] < rows.blue)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return UINT32_MAX;
+	return at < to && blue[at] == rows.blue ? at : UINT32_MAX;
 }
 
 /* Receives the measures of pairs of solids or of polygons, on any thread. */

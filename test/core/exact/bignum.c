@@ -107,7 +107,7 @@ quotients_of_sums(void)
 		for (long i = 0; i < rounds; i++)
 		{
 			double p[9], got_it;
-			rb_number x, y, z, sum, below, ratio, root;
+			rb_number x, y, z, sum, below, root;
 			mpq_t q[6], t;
 			mpf_t wide;
 
@@ -137,8 +137,7 @@ quotients_of_sums(void)
 			mpf_init2(wide, WIDE_BITS);
 			if (below.sign != 0)
 			{
-				rb_number_div(&ratio, &sum, &below, 3);
-				got_it = rb_number_round(&ratio);
+				got_it = rb_number_round_quotient(&sum, &below);
 				mpq_div(t, t, q[4]);
 				mpf_set_q(wide, t);
 				if (fabs(got_it) < DBL_MAX)
@@ -171,22 +170,23 @@ quotients_of_sums(void)
 static void
 quotient_beside_the_middle(void)
 {
-	rb_number three, tiny, below, above, odd, ratio;
+	rb_number three, tiny, below, above, odd;
+	double rounded;
 
 	rb_number_of(&three, 3);
 	rb_number_of(&tiny, 0x1p-400);
 	rb_number_of(&odd, 1);
-	rb_number_of(&ratio, 0x1p53);
-	rb_number_add(&odd, &odd, &ratio);
+	rb_number_of(&above, 0x1p53);
+	rb_number_add(&odd, &odd, &above);
 	rb_number_mul(&above, &odd, &three);
-	rb_number_div(&ratio, &above, &three, 3);
-	CHECK(rb_number_round(&ratio) == 0x1p53, "%.17g", rb_number_round(&ratio));
+	rounded = rb_number_round_quotient(&above, &three);
+	CHECK(rounded == 0x1p53, "%.17g", rounded);
 	rb_number_sub(&below, &three, &tiny);
-	rb_number_div(&ratio, &above, &below, 3);
-	CHECK(rb_number_round(&ratio) == 0x1p53 + 2, "%.17g", rb_number_round(&ratio));
+	rounded = rb_number_round_quotient(&above, &below);
+	CHECK(rounded == 0x1p53 + 2, "%.17g", rounded);
 	rb_number_add(&below, &three, &tiny);
-	rb_number_div(&ratio, &above, &below, 3);
-	CHECK(rb_number_round(&ratio) == 0x1p53, "%.17g", rb_number_round(&ratio));
+	rounded = rb_number_round_quotient(&above, &below);
+	CHECK(rounded == 0x1p53, "%.17g", rounded);
 }
 
 /* Tests the room for sums of numbers whose words are far apart. */
