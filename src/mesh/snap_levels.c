@@ -34,7 +34,6 @@
 #include "core/base/base.h"
 #include "core/base/point_hash.h"
 #include "mesh/hash_table.h"
-#include "mesh/snap_align.h"
 
 #include <math.h>
 
