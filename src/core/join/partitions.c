@@ -14,9 +14,7 @@
  *					axis where a cut crosses fewest boxes: positions vary most and boxes are short
  *
  * A join of a billion pairs takes about ten milliseconds on one device, so there is no time for a
- * more careful method; redblue_tiles uses one (kd_tiles.c). The sample determines how well the
- * partitions are balanced: for clustered boxes, the heaviest of four is expected to have 6 % more
- * pairs than their mean with the small sample, and 3 % more with the large one. Cells between quantiles adapt to
+ * more careful method; redblue_tiles uses one (kd_tiles.c). Cells between quantiles adapt to
  * clustered data, unlike cells of equal size.
  *
  * If all of the sample starts at one position, no useful cut exists, and all partitions but one are
@@ -36,10 +34,8 @@
 #include <pthread.h>
 #include <string.h>
 
-/* Sample size, in parts of both sides together; the second one if later joins use the cuts, too */
-#define SAMPLE 8192u
-#define SAMPLE_KEPT 32768u
-#define RANKED 512u /* Maximum number of sampled parts for computing quantiles */
+#define SAMPLE 8192u /* Sample size, in parts of both sides together */
+#define RANKED 512u  /* Maximum number of sampled parts for computing quantiles */
 /* Number of cells along an axis in space, for eight sampled parts of each side per cell */
 #define BINS 8
 #define BINS_FLAT 16 /* Number of cells along an axis in the plane */
@@ -506,14 +502,12 @@ rb_partitions_cut(rb_context *ctx, const rb_job *job, int n, rb_box *share)
 					.pad = rb_pad_of(job->predicate, job->distance),
 					.share = share};
 	rb_box all = {.dims = k.dims};
-	rb_known_cuts key;
-	const uint32_t sample = key_of_remembered_cuts(job, n, &key) ? SAMPLE_KEPT : SAMPLE;
 	size_t cells;
 	RB_FREE_AT_END(ctx->memory, &k.in_cell[0], &k.in_cell[1], &k.place);
 
 	if (recall_partition_cuts(job, n, share))
 		return RB_OK;
-	RB_TRY(RB_ALLOCATE(ctx, k.place, sample + 2));
+	RB_TRY(RB_ALLOCATE(ctx, k.place, SAMPLE + 2));
 	cells = k.dims == 3 ? BINS * BINS * BINS : BINS_FLAT * BINS_FLAT;
 	for (int s = 0; s < 2; s++)
 	{
@@ -525,9 +519,9 @@ rb_partitions_cut(rb_context *ctx, const rb_job *job, int n, rb_box *share)
 		all.low[a] = -INFINITY;
 		all.high[a] = INFINITY;
 	}
-	sample_side_for_partitions(&k, job->red, self ? sample : sample / 2, self);
+	sample_side_for_partitions(&k, job->red, self ? SAMPLE : SAMPLE / 2, self);
 	if (!self)
-		sample_side_for_partitions(&k, job->blue, sample / 2, false);
+		sample_side_for_partitions(&k, job->blue, SAMPLE / 2, false);
 	for (int s = 0; s < 2; s++)
 	{
 		const rb_set *set = self || s == 0 ? job->red : job->blue;
