@@ -5,7 +5,7 @@
  * Signs of triangles and cuboids whose corners are doubles are those of orient.h. Others are signs of
  * exact numbers, in local coordinates, which are sums of products of doubles.
  */
-#include "core/solid/cuboid.h"
+#include "core/solid/cuboid_signs.h"
 #include "core/primitive/ray.h"
 
 _Static_assert(RB_NUMBER_DEGREE(4, 10) + RB_NUMBER_DEGREE(2, 10) + 1 <= RB_NUMBER_WORDS,
