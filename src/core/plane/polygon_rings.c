@@ -319,23 +319,33 @@ rb_is_vertex_inside(rb_exact_env *env, const rb_rings *r, uint32_t row, const do
 	return f.odd;
 }
 
-/* Builds the tree of the rings of a row. */
+/* Computes the box of an item of a tree, as four numbers. */
+typedef void (*box_of_item)(const rb_rings *r, uint32_t item, double *box);
+
+/* Builds the tree of n items from the first one on. */
 static rb_status
-build_tree_of_rings(rb_context *ctx, const rb_rings *r, uint32_t row, rb_boxes *tree)
+build_tree_of_items(rb_context *ctx, const rb_rings *r, uint32_t first, uint32_t n,
+					box_of_item box_of, rb_boxes *tree)
 {
-	const uint32_t first = r->row_ring[row], n = r->row_ring[row + 1] - first;
-
 	RB_TRY(rb_boxes_room(ctx, tree, n));
-	for (uint32_t k = 0; k < n; k++)
+	for (uint32_t i = 0; i < n; i++)
 	{
-		const double *g = r->ring[first + k].box;
-		const double box[6] = {g[0], g[1], 0, g[2], g[3], 0};
+		double g[4];
 
-		if (rb_stop_due(ctx, k, CHECK_INTERVAL))
+		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
 			return RB_STOPPED;
-		memcpy(tree->box + 6 * (size_t) k, box, sizeof box);
+		box_of(r, first + i, g);
+		memcpy(tree->box + 6 * (size_t) i, (const double[6]){g[0], g[1], 0, g[2], g[3], 0},
+			   6 * sizeof *g);
 	}
 	return rb_boxes_order(ctx, tree);
+}
+
+/* Copies the box of a ring. */
+static void
+copy_box_of_ring(const rb_rings *r, uint32_t ring, double *box)
+{
+	memcpy(box, r->ring[ring].box, 4 * sizeof *box);
 }
 
 /* Builds the trees of a range of rows. */
@@ -350,7 +360,9 @@ build_trees_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	{
 		status = rb_should_stop(w->ctx) ? RB_STOPPED : RB_OK;
 		if (status == RB_OK && w->r->tree_of[row] != UINT32_MAX)
-			status = build_tree_of_rings(w->ctx, w->r, row, &w->r->tree[w->r->tree_of[row]]);
+			status = build_tree_of_items(w->ctx, w->r, w->r->row_ring[row],
+										 w->r->row_ring[row + 1] - w->r->row_ring[row],
+										 copy_box_of_ring, &w->r->tree[w->r->tree_of[row]]);
 	}
 	rb_keep_failure(&w->status, status);
 }
@@ -381,25 +393,11 @@ build_trees_of_rows(rb_context *ctx, rb_thread *team, rb_rings *r)
 
 /* ---- tangled rings ---- */
 
-/* Builds the tree of the single edges of a tangled ring. */
-static rb_status
-build_tree_of_edges(rb_context *ctx, const rb_rings *r, const rb_ring *g)
+/* Computes the box of an edge. */
+static void
+compute_box_of_edge(const rb_rings *r, uint32_t edge, double *box)
 {
-	rb_boxes *tree = &r->tangle[g->tangle];
-	const uint32_t n = g->end - g->start;
-
-	RB_TRY(rb_boxes_room(ctx, tree, n));
-	for (uint32_t i = 0; i < n; i++)
-	{
-		double e[4];
-
-		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
-			return RB_STOPPED;
-		rb_box_of_edge(rb_edge(r, g->start + i), e);
-		memcpy(tree->box + 6 * (size_t) i, (const double[6]){e[0], e[1], 0, e[2], e[3], 0},
-			   6 * sizeof *e);
-	}
-	return rb_boxes_order(ctx, tree);
+	rb_box_of_edge(rb_edge(r, edge), box);
 }
 
 /* Builds the trees of the edges of a range of rings. */
@@ -411,9 +409,16 @@ build_trees_of_edges_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 	(void) me;
 	for (uint32_t ring = (uint32_t) from; ring < to && status == RB_OK; ring++)
-		if (w->r->ring[ring].tangle != UINT32_MAX)
-			status = rb_should_stop(w->ctx) ? RB_STOPPED
-											: build_tree_of_edges(w->ctx, w->r, &w->r->ring[ring]);
+	{
+		const rb_ring *g = &w->r->ring[ring];
+
+		if (g->tangle == UINT32_MAX)
+			continue;
+		status = rb_should_stop(w->ctx) ? RB_STOPPED : RB_OK;
+		if (status == RB_OK)
+			status = build_tree_of_items(w->ctx, w->r, g->start, g->end - g->start,
+										 compute_box_of_edge, &w->r->tangle[g->tangle]);
+	}
 	rb_keep_failure(&w->status, status);
 }
 
