@@ -22,7 +22,7 @@
  *
  * The caller's thread waits, passes on cancellation requests, and reports progress.
  */
-#include "core/base/parallel.h"
+#include "core/exec/kept_thread.h"
 #include "core/join/join.h"
 
 #include <fenv.h>
@@ -31,8 +31,6 @@
 #include <string.h>
 #include <time.h>
 
-/* Stack size of a device thread in bytes; a driver may recurse deeply */
-#define STACK ((size_t) 8 << 20)
 #define LOOK_NS 5000000 /* Nanoseconds between checks for cancellation */
 
 struct rb_device_join;
@@ -44,8 +42,7 @@ typedef struct rb_join_device
 	const rb_backend *backend;
 	rb_context *ctx; /* The caller's context, or `own` */
 	rb_context own;
-	pthread_t thread;
-	bool started;
+	rb_kept_work work; /* Its work, for a kept thread */
 	bool ended;
 	uint32_t put;  /* Nonzero if pairs of the current partition were returned */
 	uint64_t held; /* Number of pairs found, if only the number is requested */
@@ -277,7 +274,7 @@ next_partition_for_device(rb_device_join *all)
 }
 
 /* Joins partitions on one device until none are left or the device fails. */
-static void *
+static void
 run_device_thread(void *arg)
 {
 	rb_join_device *c = arg;
@@ -302,16 +299,16 @@ run_device_thread(void *arg)
 	c->ended = true;
 	pthread_cond_broadcast(&all->changed);
 	pthread_mutex_unlock(&all->lock);
-	return NULL;
 }
 
 /* ---- all devices, for the caller's thread ---- */
 
-/* Starts a thread for one more device. Returns false if no thread can be created. */
+/* Starts the work of one more device on a thread. Returns false if no thread can be created. */
 static bool
 start_device_thread(rb_device_join *all, const rb_backend *device, int number, int threads)
 {
 	rb_join_device *c = &all->card[all->cards];
+	bool started;
 
 	c->all = all;
 	c->backend = device;
@@ -323,9 +320,10 @@ start_device_thread(rb_device_join *all, const rb_backend *device, int number, i
 	c->own.filters = all->ctx->filters;
 	c->own.asked = all->ctx->asked;
 	c->ctx = &c->own;
-	c->started = rb_thread_start(&c->thread, STACK, run_device_thread, c) == 0;
-	all->cards += c->started;
-	return c->started;
+	c->work = (rb_kept_work){.run = run_device_thread, .arg = c, .device = number};
+	started = rb_kept_thread_start(&c->work);
+	all->cards += started;
+	return started;
 }
 
 /* Returns the number of devices that have ended. */
@@ -372,7 +370,7 @@ report_devices_progress(rb_device_join *all)
 }
 
 /*
- * Waits until all threads have ended. A device that dropped out or got no thread is replaced by a
+ * Waits until all devices have ended. A device that dropped out or got no thread is replaced by a
  * spare one, so that n devices are active. The lock is held.
  */
 static void
@@ -408,7 +406,7 @@ wait_for_all_devices(rb_device_join *all, const rb_backend *device, int n, const
 	for (int i = 0; i < all->cards; i++)
 	{
 		pthread_mutex_unlock(&all->lock);
-		pthread_join(all->card[i].thread, NULL);
+		rb_kept_thread_wait(&all->card[i].work);
 		pthread_mutex_lock(&all->lock);
 	}
 }
@@ -451,7 +449,7 @@ init_join_on_devices(rb_device_join *all, rb_context *ctx, const rb_job *job, co
 	pthread_condattr_destroy(&attr);
 }
 
-/* Destroys the locks of a join on several devices, whose threads have ended. */
+/* Destroys the locks of a join on several devices, whose devices have ended. */
 static void
 destroy_locks_of_device_join(rb_device_join *all)
 {
