@@ -832,6 +832,8 @@ upload_mesh_to_refine(refine_rounds *s)
 							   ((size_t) r->all_facets + 1) * sizeof(uint32_t)));
 	RB_TRY(upload_refine_array(s, (void **) &m->facet_corners, from->facet_corners,
 							   (size_t) from->facet_start[r->all_facets] * sizeof(uint32_t)));
+	RB_TRY(upload_refine_array(s, (void **) &m->planes, from->planes,
+							   (size_t) r->all_facets * sizeof(rb_facet_plane)));
 	if (from->region_volume != NULL)
 		RB_TRY(upload_refine_array(s, (void **) &m->region_volume, from->region_volume,
 								   r->nregions * sizeof(double)));

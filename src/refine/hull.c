@@ -6,8 +6,8 @@
  * The hull of rounded points is a polyhedron with many faces where a single plane is meant. The
  * edges between these faces have angles of almost 180 degrees, which reflect only the last bit of
  * the coordinates and deserve no Steiner points. So adjacent faces form one facet if all of their
- * corners lie in one plane up to rounding. Points that are added on such a facet are rounded, too,
- * so it stays as flat as it was.
+ * corners lie in one plane up to rounding. Points that are added on such a facet are projected on its
+ * plane (measure.h) and rounded, so it stays as flat as it was.
  *
  * Between such faces there are slivers: tetrahedra whose height is only the last bit of the
  * coordinates. No Steiner point improves them. They are removed one by one, from outside, if they

@@ -44,6 +44,7 @@ rb_refining_free(rb_refining *r)
 	RB_FREE(memory, r->segment_order);
 	RB_FREE(memory, r->facet_start);
 	RB_FREE(memory, r->facet_corners);
+	RB_FREE(memory, r->planes);
 	RB_FREE(memory, r->regions);
 	RB_FREE(memory, r->region_volume);
 	RB_FREE(memory, r->facet_of);
@@ -907,6 +908,127 @@ list_imported_facet_corners(start *s)
 	return status;
 }
 
+/* ---- planes of facets ---- */
+
+/* Returns the coordinates of corner i of a facet. */
+static const double *
+get_facet_corner(const rb_refining *r, uint32_t facet, uint32_t i)
+{
+	return rb_site_at(&r->mesh, r->facet_corners[r->facet_start[facet] + i]);
+}
+
+/*
+ * Computes the cross product of the vectors from a to b and to c, rounded to the nearest doubles
+ * from twice as many digits.
+ */
+static void
+compute_normal_of_corners(const double *a, const double *b, const double *c, double *n)
+{
+	rb_double_double u[3], v[3], w[3];
+
+	for (int i = 0; i < 3; i++)
+	{
+		u[i] = rb_double_double_difference(b[i], a[i]);
+		v[i] = rb_double_double_difference(c[i], a[i]);
+	}
+	rb_double_double_cross(u, v, w);
+	for (int i = 0; i < 3; i++)
+		n[i] = w[i].high;
+}
+
+/* Returns the distance of a point from a plane, times the length of the plane's normal. */
+static double
+compute_distance_times_normal(const rb_facet_plane *p, const double *at)
+{
+	rb_double_double from[3], n[3];
+
+	for (int i = 0; i < 3; i++)
+	{
+		from[i] = rb_double_double_difference(at[i], p->at[i]);
+		n[i] = rb_double_double_of(p->normal[i]);
+	}
+	return fabs(rb_double_double_dot(from, n).high);
+}
+
+/*
+ * Computes the plane of a facet: that of its first corner, of the corner farthest from it, and of
+ * the one that makes the largest triangle with these two. A facet is flat if no corner is farther
+ * from this plane than rounding explains (flatness.h). Otherwise it gets no plane: within a
+ * tolerance, the surface may be anywhere between the corners, and a point on a plane may be far from
+ * the faces that it splits.
+ */
+static rb_status
+find_plane_of_facet(rb_refining *r, uint32_t facet, rb_facet_plane *plane)
+{
+	const uint32_t n = r->facet_start[facet + 1] - r->facet_start[facet];
+	double largest = 0, normal[3];
+	uint32_t far = 0;
+
+	memset(plane, 0, sizeof *plane);
+	if (n < 3 || !(r->hull_rounds > 0))
+		return RB_OK;
+	memcpy(plane->at, get_facet_corner(r, facet, 0), sizeof plane->at);
+	for (uint32_t i = 1; i < n; i++)
+	{
+		const double length2 = rb_distance2(plane->at, get_facet_corner(r, facet, i));
+
+		if (length2 > largest)
+		{
+			largest = length2;
+			far = i;
+		}
+		if (rb_stop_due(r->ctx, i, 65536))
+			return RB_STOPPED;
+	}
+	largest = 0;
+	for (uint32_t i = 1; i < n; i++)
+	{
+		double area2;
+
+		compute_normal_of_corners(plane->at, get_facet_corner(r, facet, far),
+								  get_facet_corner(r, facet, i), normal);
+		area2 = normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2];
+		if (area2 > largest)
+		{
+			largest = area2;
+			memcpy(plane->normal, normal, sizeof normal);
+		}
+		if (rb_stop_due(r->ctx, i, 65536))
+			return RB_STOPPED;
+	}
+	for (uint32_t i = 1; i < n; i++)
+	{
+		if (compute_distance_times_normal(plane, get_facet_corner(r, facet, i)) >
+			r->hull_rounds * sqrt(largest))
+		{
+			memset(plane->normal, 0, sizeof plane->normal);
+			return RB_OK;
+		}
+		if (rb_stop_due(r->ctx, i, 65536))
+			return RB_STOPPED;
+	}
+	return RB_OK;
+}
+
+/*
+ * Computes the planes of all facets of the mesh that is given. They stay when the mesh is replaced,
+ * because the corners of a hull facet then include points that refinement added.
+ */
+static rb_status
+find_planes_of_facets(start *s)
+{
+	rb_refining *r = s->r;
+
+	RB_TRY(RB_GROW(r->ctx, r->planes, r->planes_cap, (size_t) r->all_facets + 1));
+	for (; r->nplanes < r->all_facets; r->nplanes++)
+	{
+		RB_TRY(find_plane_of_facet(r, r->nplanes, &r->planes[r->nplanes]));
+		if (rb_stop_due(r->ctx, r->nplanes, 4096))
+			return RB_STOPPED;
+	}
+	return RB_OK;
+}
+
 /* ---- sizes ---- */
 
 /* Returns the grid cell of a size point. */
@@ -987,7 +1109,8 @@ build_imported_cells(start *s)
 	RB_TRY(group_imported_hull(s));
 	RB_TRY(crease_imported_hull(s));
 	RB_TRY(sort_segments_by_ends(s));
-	return list_imported_facet_corners(s);
+	RB_TRY(list_imported_facet_corners(s));
+	return find_planes_of_facets(s);
 }
 
 /* Converts a tetrahedralization to the mesh under refinement. */
@@ -1007,6 +1130,7 @@ import_mesh(rb_refining *r, const rb_tets *tets)
 	m->segment_order = r->segment_order;
 	m->facet_start = r->facet_start;
 	m->facet_corners = r->facet_corners;
+	m->planes = r->planes;
 	m->region_volume = r->region_volume;
 	for (uint32_t t = 0; s.found != NULL && t < rb_each_threads(s.team); t++)
 		RB_FREE(memory, s.found[t].of);

@@ -45,6 +45,9 @@ typedef struct rb_refining
 	uint32_t *segment_order;
 	uint32_t *facet_start;
 	uint32_t *facet_corners;
+	rb_facet_plane *planes; /* From the corners of each facet before refinement */
+	uint32_t nplanes;
+	size_t planes_cap;
 	int64_t *regions; /* Region ids, indexed by rb_cell.region */
 	double *region_volume;
 	uint32_t nregions;

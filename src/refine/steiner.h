@@ -399,6 +399,16 @@ rb_longest2(const rb_cells *m, const uint32_t *v)
 	return a > c ? a : c;
 }
 
+/* Moves a point that splits a face of a facet to the plane of the facet, if it has one. */
+RB_HOST_DEVICE void
+rb_place_on_facet(const rb_cells *m, uint32_t facet, double *at)
+{
+	const double *n = m->planes[facet].normal;
+
+	if (n[0] != 0 || n[1] != 0 || n[2] != 0)
+		rb_project_on_plane(m->planes[facet].at, n, at);
+}
+
 /*
  * Chooses the point that splits face i of the cell. *measure is the squared radius of its
  * protecting sphere.
@@ -439,8 +449,12 @@ rb_candidate_build_wall(const rb_cells *m, rb_refine_candidate *cand, const rb_c
 	*measure = ball.radius2;
 	/* The circumcenter of a needle is far away, and not near its plane. */
 	if (!(ball.radius2 < 0x1p40 * rb_longest2(m, v)))
+	{
 		rb_candidate_kept(cand, RB_BAD_TOO_FINE);
-	else if (rb_entry_absent(cand->entry) && !rb_wall_splits(m, v, rb_entry_needed(cand->entry)))
+		return;
+	}
+	rb_place_on_facet(m, c->facet[i], cand->at);
+	if (rb_entry_absent(cand->entry) && !rb_wall_splits(m, v, rb_entry_needed(cand->entry)))
 		rb_candidate_kept(cand, m->keep_surface ? RB_BAD_SURFACE : RB_BAD_INPUT);
 	else
 		rb_candidate_wall_reason(m, cand, c, i, &ball);
@@ -487,6 +501,7 @@ rb_candidate_build_piece(const rb_cells *m, rb_refine_candidate *cand, const rb_
 	uint32_t low = u < v ? u : v;
 	uint32_t tries = rb_entry_askew(cand->entry);
 	const double *a = rb_site_at(m, u), *b = rb_site_at(m, v);
+	const uint32_t *s;
 	double t = 0.5;
 	uint32_t w;
 
@@ -526,6 +541,8 @@ rb_candidate_build_piece(const rb_cells *m, rb_refine_candidate *cand, const rb_
 	if (tries > 0)
 		t += rb_jitter(tries, low ^ (u + v) << 10, 2);
 	rb_point_along(a, b, t, cand->at);
+	s = m->segments[rb_piece_segment(m, u, v)];
+	rb_project_on_line(rb_site_at(m, s[0]), rb_site_at(m, s[1]), cand->at);
 	if (rb_equal3(cand->at, a) || rb_equal3(cand->at, b))
 		rb_candidate_kept(cand, RB_BAD_TOO_FINE);
 }

@@ -65,6 +65,13 @@ typedef struct rb_site
 	double radius; /* Insertion radius (criteria.h), or 0 for an input vertex */
 } rb_site;
 
+/* Plane of a facet, on which the points that are added to the facet are projected (measure.h) */
+typedef struct rb_facet_plane
+{
+	double at[3];     /* A corner of the facet */
+	double normal[3]; /* Normal of any length; 0 if the facet is not flat, and has no plane */
+} rb_facet_plane;
+
 /* A mesh whose pointers refer to host memory or to device memory */
 typedef struct rb_cells
 {
@@ -79,6 +86,7 @@ typedef struct rb_cells
 	uint32_t nsegments;
 	const uint32_t *facet_start;
 	const uint32_t *facet_corners;
+	const rb_facet_plane *planes; /* Plane of each facet */
 	/* Quality bounds (criteria.h) */
 	double ratio;  /* Squared maximum of radius : shortest edge, or infinity */
 	double volume; /* Maximum volume, or infinity */

@@ -353,7 +353,7 @@ typedef struct rb_bytes
 /* Maximum number of arrays of a side */
 #define RB_SIDE_ARRAYS 5
 /* Maximum number of arrays of a message: two sides and job.number, or a mesh and its header */
-#define RB_SENT_ARRAYS 14
+#define RB_SENT_ARRAYS 15
 
 /* Fills the header of a side; keep is NULL if it is not to be cached. */
 extern void rb_sent_side_of(rb_sent_side *sent, const rb_set *set, const rb_to_keep *keep);

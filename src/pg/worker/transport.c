@@ -403,6 +403,8 @@ rb_refining_arrays(const rb_sent_refining *sent, rb_refining *r, bool back, rb_b
 	arrays[n++] =
 		(rb_bytes){(char *) r->mesh.facet_corners, (size_t) sent->ncorners * sizeof(uint32_t)};
 	arrays[n++] =
+		(rb_bytes){(char *) r->mesh.planes, (size_t) sent->nfacets * sizeof(rb_facet_plane)};
+	arrays[n++] =
 		(rb_bytes){(char *) r->mesh.region_volume, (size_t) sent->nregions * sizeof(double)};
 	arrays[n++] =
 		(rb_bytes){(char *) r->sizes_start, cells_of_sent_sizing_field(sent) * sizeof(uint32_t)};
@@ -478,6 +480,7 @@ rb_refining_alloc(rb_context *ctx, const rb_sent_refining *sent, rb_refine_optio
 	RB_TRY(allocate_received_array(ctx, &r->segment_order, sent->nsegments, sizeof(uint32_t)));
 	RB_TRY(allocate_received_array(ctx, &r->facet_start, sent->nfacets, sizeof(uint32_t)));
 	RB_TRY(allocate_received_array(ctx, &r->facet_corners, sent->ncorners, sizeof(uint32_t)));
+	RB_TRY(allocate_received_array(ctx, &r->planes, sent->nfacets, sizeof(rb_facet_plane)));
 	if (sent->nregions > 0)
 		RB_TRY(allocate_received_array(ctx, &r->region_volume, sent->nregions, sizeof(double)));
 	if (sent->nsizes > 0)
@@ -501,6 +504,7 @@ rb_refining_alloc(rb_context *ctx, const rb_sent_refining *sent, rb_refine_optio
 	m->nsegments = sent->nsegments;
 	m->facet_start = r->facet_start;
 	m->facet_corners = r->facet_corners;
+	m->planes = r->planes;
 	m->ratio = sent->ratio;
 	m->volume = sent->volume;
 	m->has_volumes = sent->has_volumes;

@@ -500,6 +500,106 @@ all_models(void)
 		}
 }
 
+/* ---- points stay on their facets and segments ---- */
+
+/* Returns the distance of a point from the plane of a triangle, or from the line if c is NULL. */
+static double
+distance_from(const double *a, const double *b, const double *c, const double *at)
+{
+	rb_double_double u[3], v[3], d[3], n[3];
+
+	for (int k = 0; k < 3; k++)
+	{
+		u[k] = rb_double_double_difference(b[k], a[k]);
+		v[k] = rb_double_double_difference(c == NULL ? at[k] : c[k], a[k]);
+		d[k] = rb_double_double_difference(at[k], a[k]);
+	}
+	rb_double_double_cross(u, v, n);
+	if (c == NULL)
+		return sqrt(rb_double_double_dot(n, n).high / rb_double_double_dot(u, u).high);
+	return fabs(rb_double_double_dot(d, n).high) / sqrt(rb_double_double_dot(n, n).high);
+}
+
+/*
+ * Returns the largest distance of an added point from the triangle that is its facet, or from its
+ * segment, in rounding errors of the largest coordinate.
+ */
+static double
+farthest_from_facets(const rb_plc *from, const rb_tets *t, rb_vertex_kind kind)
+{
+	double far = 0, largest = 0;
+
+	for (uint32_t i = 0; i < 3 * from->npoints; i++)
+		largest = fmax(largest, fabs(from->points[i]));
+	for (uint32_t i = from->npoints; i < t->npoints; i++)
+	{
+		const double *p = from->points, *at = t->points + 3 * (size_t) i;
+		const uint32_t *v;
+		uint32_t parent = t->parent[i];
+
+		if (t->kind[i] != kind)
+			continue;
+		if (kind == RB_VERTEX_ON_SEGMENT)
+		{
+			v = t->segments[parent];
+			far = fmax(far, distance_from(p + 3 * (size_t) v[0], p + 3 * (size_t) v[1], NULL, at));
+			continue;
+		}
+		v = from->triangles[parent];
+		far = fmax(far, distance_from(p + 3 * (size_t) v[0], p + 3 * (size_t) v[1],
+									  p + 3 * (size_t) v[2], at));
+	}
+	return far / (0x1p-53 * largest);
+}
+
+/*
+ * Tests that points stay on facets and segments, however many rounds there were: the errors of the
+ * points from which a point is computed do not add up.
+ */
+static void
+points_on_facets(void)
+{
+	static const named of_triangles[] = {{cube_of_triangles, "cube of triangles", true},
+										 {shaken_grid, "shaken grid", false},
+										 {layers, "layers", false},
+										 {segments_only, "segments", false}};
+	double facets = 0, segments = 0;
+
+	for (size_t i = 0; i < sizeof of_triangles / sizeof of_triangles[0]; i++)
+		for (int way = AS_IT_IS; way <= MAPPED; way++)
+		{
+			rb_refine_options o = by_ratio(1.2);
+			rb_refine_report report;
+			rb_plc from;
+			rb_tets t;
+
+			o.max_points = 6000;
+			if (!build(of_triangles[i].model, of_triangles[i].name, way))
+				continue;
+			from = plc();
+			CHECK(from.ntriangles == from.nfacets, "%u triangles", from.ntriangles);
+			if (make(&from, RB_KEEP_HULL, 1, &t) != RB_OK)
+				continue;
+			if (refine(&o, &t, &report) == RB_OK)
+			{
+				const double f = farthest_from_facets(&from, &t, RB_VERTEX_ON_FACET);
+				const double s = farthest_from_facets(&from, &t, RB_VERTEX_ON_SEGMENT);
+
+				/*
+				 * Rounding a point moves it by up to sqrt(3), and rounding the normal of a plane
+				 * tilts it by up to 2 at the other end of the model (measure.h).
+				 */
+				CHECK(f <= 4, "%s, %s: %g off facets", of_triangles[i].name, way_name[way], f);
+				CHECK(s <= 1.7321, "%s, %s: %g off segments", of_triangles[i].name, way_name[way],
+					  s);
+				facets = fmax(facets, f);
+				segments = fmax(segments, s);
+			}
+			rb_tets_free(memory, &t);
+		}
+	CHECK(facets > 0 && segments > 0, "%g off facets, %g off segments", facets, segments);
+}
+
 /* ---- hulls whose points lie on their planes except for rounding ---- */
 
 /* Builds the vertices of a box and points inside it, on its faces and along its edges. */
@@ -1794,6 +1894,7 @@ main(void)
 	alarm(600); /* A hang counts as a failure */
 	CHECK_RUN(used_again);
 	CHECK_RUN(all_models);
+	CHECK_RUN(points_on_facets);
 	CHECK_RUN(rounded_hulls);
 	CHECK_RUN(any_plcs);
 	CHECK_RUN(same_bits);
