@@ -25,7 +25,14 @@
 #define RB_FLAT_LARGEST 0x1p100
 /*
  * Maximum height of four points above their largest triangle, in units of their maximum distance
- * from a common plane
+ * from a common plane.
+ *
+ * Four points within a distance d of a plane are no higher than 4 d: if their projections on the
+ * plane cover an area Q, their volume is at most 2 d Q / 3, and the largest triangle has at least the
+ * area Q / 2. The factor is twice that, because at the segment between two facets each of them
+ * contributes an error d. So this limit, with an error of RB_FLAT_ROUNDINGS, also holds for a refined
+ * mesh: the corners of a flat facet have that error, and points that are added on it an error below
+ * 2 (rb_project_on_plane in measure.h).
  */
 #define RB_FLAT_HEIGHT 8.0
 /* Error of a computed volume, as a fraction of the cube of the longest edge */
@@ -68,6 +75,16 @@ rb_flat_rounds(double largest, double extent)
 	return extent >= RB_FLAT_SMALLEST && largest <= RB_FLAT_LARGEST
 			   ? fmin(RB_FLAT_ROUNDINGS * 0x1p-53 * largest, RB_FLAT_PART * extent)
 			   : 0;
+}
+
+/*
+ * Returns the maximum height of four points above their largest triangle that rounding explains, if
+ * this is the largest coordinate.
+ */
+static inline double
+rb_flat_height(double largest)
+{
+	return RB_FLAT_HEIGHT * RB_FLAT_ROUNDINGS * 0x1p-53 * largest;
 }
 
 /* Computes a normal of the triangle; its length is twice the triangle's area. */
@@ -122,11 +139,10 @@ rb_four_long2(const double *const *at)
 	return x > far ? x : far;
 }
 
-/* Returns true if the four points may be no more than `height` above their largest triangle. */
-static inline bool
-rb_four_flat(const double *const *at, double height)
+/* Returns six times the volume of four points, and twice the area of their largest triangle. */
+static inline double
+rb_four_volume6(const double *const *at, double *area)
 {
-	const double long2 = rb_four_long2(at);
 	double largest2 = 0, d[3], n[3];
 
 	for (int i = 0; i < 4; i++)
@@ -140,7 +156,29 @@ rb_four_flat(const double *const *at, double height)
 	for (int k = 0; k < 3; k++)
 		d[k] = at[0][k] - at[1][k];
 	rb_face_normal(at[1], at[2], at[3], n);
-	return fabs(rb_dot(n, d)) <= height * sqrt(largest2) + RB_VOLUME_ROUNDS * long2 * sqrt(long2);
+	*area = sqrt(largest2);
+	return fabs(rb_dot(n, d));
+}
+
+/* Returns the height of four points above their largest triangle, rounded. */
+static inline double
+rb_four_height(const double *const *at)
+{
+	double area;
+	const double volume6 = rb_four_volume6(at, &area);
+
+	return area > 0 ? volume6 / area : 0;
+}
+
+/* Returns true if the four points may be no more than `height` above their largest triangle. */
+static inline bool
+rb_four_flat(const double *const *at, double height)
+{
+	const double long2 = rb_four_long2(at);
+	double area;
+	const double volume6 = rb_four_volume6(at, &area);
+
+	return volume6 <= height * area + RB_VOLUME_ROUNDS * long2 * sqrt(long2);
 }
 
 #endif /* RB_MESH_FLATNESS_H */

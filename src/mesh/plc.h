@@ -81,7 +81,9 @@ typedef enum rb_flaw_kind
 	 * The mesh is wrong: the volume of `region` differs from what its facets enclose. The largest
 	 * difference is at facet a.
 	 */
-	RB_FLAW_VOLUME
+	RB_FLAW_VOLUME,
+	/* The mesh is wrong: its hull is reflex at an edge through `at`, by `amount` */
+	RB_FLAW_NOT_CONVEX
 } rb_flaw_kind;
 
 typedef struct rb_flaw
@@ -89,11 +91,12 @@ typedef struct rb_flaw
 	rb_flaw_kind kind;
 	uint32_t a;
 	uint32_t b;
-	double at[3];  /* a location where the defect is visible */
-	double amount; /* Distance or volume difference of RB_FLAW_OFF_FACET and RB_FLAW_VOLUME */
-	/* Details of RB_FLAW_OFF_FACET and RB_FLAW_VOLUME (volumes.h) */
+	double at[3]; /* a location where the defect is visible */
+	/* Distance of RB_FLAW_OFF_FACET, difference of RB_FLAW_VOLUME, depth of RB_FLAW_NOT_CONVEX */
+	double amount;
+	double limit; /* largest amount that rounding explains */
+	/* Details of RB_FLAW_VOLUME (volumes.h) */
 	int64_t region;
-	double limit;  /* largest amount that rounding explains */
 	double volume; /* volume enclosed by the facets */
 } rb_flaw;
 

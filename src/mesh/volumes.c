@@ -79,7 +79,7 @@ measure_points(rb_volume_comparison *c)
 	c->exponent = c->exponent > 1023 ? 1023 : c->exponent;
 	c->scale = ldexp(1, c->exponent);
 	c->rounds = FAR_ROUNDINGS * 0x1p-53 * (largest * c->scale);
-	c->flat = RB_FLAT_HEIGHT * RB_FLAT_ROUNDINGS * 0x1p-53 * (largest * c->scale);
+	c->flat = rb_flat_height(largest * c->scale);
 	return RB_OK;
 }
 

@@ -88,6 +88,7 @@ rb_hull_measure_rounding(rb_refining *r, const rb_tets *tets)
 
 	RB_TRY(rb_flat_measure(r->ctx, tets->points, tets->npoints, &largest, &extent));
 	r->hull_rounds = rb_flat_rounds(largest, extent);
+	r->hull_height = rb_flat_height(largest);
 	return RB_OK;
 }
 

@@ -857,6 +857,8 @@ refine_scaled(rb_context *ctx, const rb_refine_options *options, int exponent, r
 	r.report = report;
 	r.protect = true;
 	status = rb_refining_import(&r, tets);
+	if (status == RB_OK)
+		status = rb_refining_find_convexity(&r);
 	report->ms_start = lap_ms_of_refinement(&start);
 	for (int i = 0; status == RB_OK; i++)
 	{
@@ -880,6 +882,12 @@ refine_scaled(rb_context *ctx, const rb_refine_options *options, int exponent, r
 	if (status == RB_OK && options->min_dihedral > 0)
 		status = rb_refining_remove_slivers(&r, tets->npoints, &report->slivers);
 	report->ms_slivers = lap_ms_of_refinement(&start);
+	if (status == RB_OK)
+		status = rb_refining_check_convexity(&r);
+	for (int k = 0; k < 3; k++)
+		report->reflex.at[k] = ldexp(report->reflex.at[k], exponent);
+	report->reflex.depth = ldexp(report->reflex.depth, exponent);
+	report->reflex.limit = ldexp(report->reflex.limit, exponent);
 	*exact = status != RB_OK || rb_refining_is_scale_exact(&r, exponent);
 	if (status == RB_OK && *exact)
 		status = export_mesh(&r, tets);

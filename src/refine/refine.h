@@ -94,6 +94,14 @@ typedef struct rb_slivers_report
 	uint64_t not_delaunay;
 } rb_slivers_report;
 
+/* An edge at which a refined mesh is not convex although the initial mesh was; a defect */
+typedef struct rb_reflex_edge
+{
+	double at[3]; /* Middle of the edge */
+	double depth; /* Height of the corners of its two faces above their largest triangle */
+	double limit; /* Largest depth that rounding explains */
+} rb_reflex_edge;
+
 typedef struct rb_refine_report
 {
 	uint64_t added[RB_VERTEX_KINDS]; /* Vertices added, by rb_vertex_kind */
@@ -103,6 +111,7 @@ typedef struct rb_refine_report
 	uint32_t device_rounds; /* Rounds that ran on the backend */
 	uint64_t tried;         /* Candidates processed in all rounds */
 	double min_dihedral;    /* Smallest dihedral angle in the result, in degrees */
+	rb_reflex_edge reflex;  /* Only after RB_BAD_PLC */
 	rb_slivers_report slivers;
 	double ms_start, ms_rounds, ms_slivers, ms_result;
 	/* Bytes allocated on the device, bytes of these that hold the mesh, and milliseconds by step */
@@ -123,8 +132,9 @@ typedef struct rb_refine_report
 
 /*
  * Replaces *tets by the refined mesh. The points keep their numbers and the added points follow
- * them; segments and facets keep their numbers too. Returns RB_OK, RB_STOPPED or a memory error; on
- * failure *tets is unchanged. *tets must satisfy every guarantee of tetrahedralize.h.
+ * them; segments and facets keep their numbers too. Returns RB_OK, RB_STOPPED, a memory error, or
+ * RB_BAD_PLC if the boundary was convex and is not so any more, which is a defect; on failure *tets is
+ * unchanged. *tets must satisfy every guarantee of tetrahedralize.h.
  */
 extern rb_status rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 						   rb_refine_report *report);

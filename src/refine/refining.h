@@ -4,6 +4,7 @@
  *
  *	import.c         converts a tetrahedralization to cells and vertices
  *	bends.c          splits facets that bend into several
+ *	convexity.c      tests whether the boundary stayed convex
  *	hull.c           removes slivers from the hull and builds facets for it
  *	rounds.c         runs the rounds on host threads
  *	group_insert.c   inserts blocked points jointly: small groups, or all, into a rebuilt mesh
@@ -17,6 +18,14 @@
 #include "core/base/parallel.h"
 #include "refine/refine.h"
 #include "refine/round.h"
+
+/* Where the boundary is convex up to rounding (convexity.c) */
+typedef enum rb_convexity
+{
+	RB_CONVEX_NOWHERE,
+	RB_CONVEX_OFF_FACETS, /* At edges with a face that is on no facet of the input */
+	RB_CONVEX
+} rb_convexity;
 
 typedef struct rb_refining
 {
@@ -39,7 +48,9 @@ typedef struct rb_refining
 	uint32_t given_facets;       /* Number of facets before splitting; higher numbers are parts */
 	uint32_t *facet_of;          /* Original facet of each part */
 	uint32_t all_facets;
-	double hull_rounds; /* Distance within which points count as on a plane (hull.c) */
+	double hull_rounds;  /* Distance within which points count as on a plane (hull.c) */
+	double hull_height;  /* Depth of a reflex edge that rounding explains */
+	rb_convexity convex; /* Where the initial mesh is convex */
 	size_t segments_cap;
 	uint32_t (*segments)[2];
 	uint32_t *segment_order;
@@ -148,7 +159,15 @@ rb_refining_facet(const rb_refining *r, uint32_t facet)
 	return facet < r->given_facets ? facet : r->facet_of[facet - r->given_facets];
 }
 
-/* Sets hull_rounds (hull.c). */
+/* Sets r->convex from the imported mesh (convexity.c). */
+extern rb_status rb_refining_find_convexity(rb_refining *r);
+/*
+ * Fails with RB_BAD_PLC if the boundary is reflex at an edge where r->convex says otherwise, and
+ * describes the edge in the report (convexity.c).
+ */
+extern rb_status rb_refining_check_convexity(rb_refining *r);
+
+/* Sets hull_rounds and hull_height (hull.c). */
 extern rb_status rb_hull_measure_rounding(rb_refining *r, const rb_tets *tets);
 /*
  * Returns true if the four corners of two adjacent triangles may lie in one plane up to rounding

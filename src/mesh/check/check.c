@@ -6,9 +6,9 @@
  *	  and edges and faces that are in no tetrahedron, which must be outside the kept part of the
  *	  mesh.
  *
- * A closed surface that is convex at each of its edges is convex. This is tested up to rounding:
- * Steiner points on the hull are rounded, and refinement omits tetrahedra that are flatter than
- * that. A component of the boundary with negative volume is the wall of a cavity.
+ * A closed surface that is convex at each of its edges is convex. This is tested up to the rounding
+ * that flatness.h explains: Steiner points on the hull are rounded, and refinement omits tetrahedra
+ * that are flatter than that. A component of the boundary with negative volume is the wall of a cavity.
  *
  * The mesh is a 3-manifold if its boundary is a 2-manifold. The Euler characteristic of the mesh is
  * then half that of its boundary. The boundary is a 2-manifold if every edge of it has two of its
@@ -27,6 +27,7 @@
  */
 #include "core/base/union_find.h"
 #include "mesh/check/checking.h"
+#include "mesh/flatness.h"
 #include "mesh/volumes.h"
 
 /* ---- boundary ---- */
@@ -101,45 +102,23 @@ is_boundary_face_on_facet(const boundary *b, uint32_t f)
 }
 
 /*
- * Maximum height at which four points count as coplanar, in rounding errors of the largest
- * coordinate
+ * Returns true if the corners of a boundary face and a corner beyond one of its edges are coplanar
+ * up to rounding (flatness.h).
  */
-#define HULL_ROUNDS 64.0
-/* Error of a computed volume, as a fraction of the cube of the points' distance */
-#define VOLUME_ROUNDS 0x1p-49
-
-/* Returns true if a tetrahedron at the boundary of the checked mesh is flat up to rounding. */
 static bool
-is_checked_boundary_tet_flat(const rb_checking *k, const uint32_t *v, uint32_t beyond)
+is_checked_boundary_edge_flat(const rb_checking *k, const uint32_t *v, uint32_t beyond)
 {
-	double u[4][3], n[3], largest2 = 0, long2 = 0;
-	double height = HULL_ROUNDS * 0x1p-53 * k->largest * k->scale, volume = 0;
+	static const double origin[3] = {0, 0, 0};
+	const double *at[4] = {NULL, NULL, NULL, origin};
+	double u[3][3];
 
-	for (int j = 0; j < 3; j++)
+	for (int i = 0; i < 3; i++)
 	{
-		for (int i = 0; i < 3; i++)
-			u[i][j] = (rb_check_point(k, v[i])[j] - rb_check_point(k, beyond)[j]) * k->scale;
-		u[3][j] = 0;
-	}
-	for (int i = 0; i < 4; i++)
-	{
-		const double far2 = u[i][0] * u[i][0] + u[i][1] * u[i][1] + u[i][2] * u[i][2];
-		const double *a = u[(i + 1) & 3], *b = u[(i + 2) & 3], *c = u[(i + 3) & 3];
-
 		for (int j = 0; j < 3; j++)
-		{
-			int x = (j + 1) % 3, y = (j + 2) % 3;
-
-			n[j] = (b[x] - a[x]) * (c[y] - a[y]) - (b[y] - a[y]) * (c[x] - a[x]);
-		}
-		long2 = fmax(long2, far2);
-		largest2 = fmax(largest2, n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
-		/* Take the volume relative to the remaining point. */
-		if (i == 3)
-			for (int j = 0; j < 3; j++)
-				volume += n[j] * a[j];
+			u[i][j] = (rb_check_point(k, v[i])[j] - rb_check_point(k, beyond)[j]) * k->scale;
+		at[i] = u[i];
 	}
-	return fabs(volume) <= height * sqrt(largest2) + VOLUME_ROUNDS * long2 * sqrt(long2);
+	return rb_four_flat(at, rb_flat_height(k->largest * k->scale));
 }
 
 /*
@@ -168,7 +147,7 @@ check_boundary_edge_of_two_faces(boundary *b, uint32_t side, uint32_t other)
 				return RB_OK;
 		if (rb_orient3d(rb_check_point(k, v[0]), rb_check_point(k, v[1]), rb_check_point(k, v[2]),
 						rb_check_point(k, beyond)) > 0 &&
-			!is_checked_boundary_tet_flat(k, v, beyond))
+			!is_checked_boundary_edge_flat(k, v, beyond))
 			return rb_check_fault(k, RB_FAULT_NOT_CONVEX, v[i], v[(i + 1) % 3],
 								  b->faces[side / 3] >> 2, 0);
 	}

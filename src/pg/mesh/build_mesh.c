@@ -131,6 +131,22 @@ label_faces_by_polygon(rb_context *ctx, rb_meshing_part *part)
 	return rb_label_polygons(ctx, &polygons, &part->tets);
 }
 
+/* Refines a mesh; if its hull does not stay convex, that is a flaw. */
+static rb_status
+refine_tets_of_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
+{
+	const rb_reflex_edge *reflex = &part->refined.reflex;
+	rb_status status = rb_refine(ctx, &run->options, &part->tets, &part->refined);
+
+	if (status == RB_BAD_PLC)
+	{
+		part->flaw =
+			(rb_flaw){.kind = RB_FLAW_NOT_CONVEX, .amount = reflex->depth, .limit = reflex->limit};
+		memcpy(part->flaw.at, reflex->at, sizeof part->flaw.at);
+	}
+	return status;
+}
+
 /*
  * Refines a mesh built from rows, and checks the volumes it encloses afterwards. If points leave the
  * tolerance of their facets, it starts again with only exactly coplanar polygons merged.
@@ -138,7 +154,7 @@ label_faces_by_polygon(rb_context *ctx, rb_meshing_part *part)
 static rb_status
 refine_built_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
 {
-	rb_status status = rb_refine(ctx, &run->options, &part->tets, &part->refined);
+	rb_status status = refine_tets_of_part(run, ctx, part);
 
 	if (status == RB_OK)
 		status = check_part_volumes(ctx, part);
@@ -147,7 +163,7 @@ refine_built_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
 	RB_TRY(unmerge_part(ctx, part));
 	RB_TRY(tetrahedralize_part(run, ctx, part));
 	memset(&part->refined, 0, sizeof part->refined);
-	RB_TRY(rb_refine(ctx, &run->options, &part->tets, &part->refined));
+	RB_TRY(refine_tets_of_part(run, ctx, part));
 	return check_part_volumes(ctx, part);
 }
 
@@ -166,7 +182,7 @@ refine_mesh_of_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
 		return refine_built_part(run, ctx, part);
 	status = rb_volumes_copy_surface(ctx, &part->tets, &kept);
 	if (status == RB_OK)
-		status = rb_refine(ctx, &run->options, &part->tets, &part->refined);
+		status = refine_tets_of_part(run, ctx, part);
 	if (status == RB_OK)
 	{
 		rb_volumes_of_surface(&kept, &part->tets, &in);

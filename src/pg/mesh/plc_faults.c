@@ -294,6 +294,21 @@ hint_triangles(void)
 				   "report this as a bug.");
 }
 
+/* Raises an error about an edge at which the hull of a refined mesh is not convex. */
+pg_noreturn static void
+raise_reflex_edge(const rb_meshing_run *run, const char *at)
+{
+	const rb_flaw *f = &run->part->flaw;
+
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_EXCEPTION),
+			 errmsg("%s: the hull of the mesh is not convex at an edge", run->call->function),
+			 errdetail("The middle of the edge is at %s.  The edge is %g deep, but rounding of "
+					   "coordinates explains at most %g.",
+					   at, f->amount, f->limit),
+			 errhint("Please report this as a bug.")));
+}
+
 /*
  * Raises an error about a flaw of a mesh that was built from rows but is incorrect: a vertex off
  * its facet, or a volume that differs.
@@ -412,6 +427,9 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 		case RB_FLAW_OFF_FACET:
 		case RB_FLAW_VOLUME:
 			raise_flaw_of_built_mesh(run, at);
+			break;
+		case RB_FLAW_NOT_CONVEX:
+			raise_reflex_edge(run, at);
 			break;
 		case RB_FLAW_NONE:
 			elog(ERROR, "%s: mesh generation failed without a reason", function);
