@@ -266,7 +266,7 @@ SELECT (SELECT count(*) FROM redblue_triangle_pairs('plain', 'probe')) = count(*
 RESET parallel_tuple_cost;
 DO $$
 BEGIN
-	FOR i IN 1 .. 30 LOOP
+	FOR i IN 1 .. 10 LOOP
 		BEGIN
 			PERFORM count(*) FROM redblue_triangle_pairs('plain', 'bad');
 			RAISE 'no error';
