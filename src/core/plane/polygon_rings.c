@@ -33,6 +33,7 @@ typedef struct ring_rows
 {
 	rb_context *ctx;
 	rb_rings *r;
+	uint32_t *row_node; /* First box of the trees of each row, with one more entry at the end */
 	int status;
 } ring_rows;
 
@@ -372,7 +373,7 @@ static rb_status
 build_trees_of_rows(rb_context *ctx, rb_thread *team, rb_rings *r)
 {
 	const uint32_t rows = r->set->nrows;
-	ring_rows w = {ctx, r, RB_OK};
+	ring_rows w = {.ctx = ctx, .r = r};
 	rb_status status;
 
 	RB_TRY(RB_ALLOCATE(ctx, r->tree_of, (size_t) rows + 1));
@@ -426,7 +427,7 @@ build_trees_of_edges_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 static rb_status
 build_trees_of_tangles(rb_context *ctx, rb_thread *team, rb_rings *r)
 {
-	ring_rows w = {ctx, r, RB_OK};
+	ring_rows w = {.ctx = ctx, .r = r};
 	rb_status status;
 
 	for (uint32_t ring = 0; ring < r->nrings; ring++)
@@ -475,54 +476,100 @@ measure_ring(const rb_context *ctx, rb_rings *r, uint32_t ring, bool shell)
 	return RB_OK;
 }
 
-/* Finds the rings of all rows: first counts them, then stores them. */
+/*
+ * Finds the rings of a row, and stores them unless `count` is set. *ring and *node are the numbers of its
+ * first ring and of the first box of its trees, and then those after the last.
+ */
 static rb_status
-find_rings(rb_context *ctx, rb_rings *r, bool count, uint32_t *all_nodes)
+find_rings_of_row(const rb_context *ctx, rb_rings *r, uint32_t row, bool count, uint32_t *ring,
+				  uint32_t *node)
+{
+	const uint32_t most = r->set->kind == RB_EDGE2 ? UINT32_MAX : RUN;
+	const uint32_t first = *ring, end = r->row_start[row + 1];
+	uint32_t shell = first;
+
+	for (uint32_t i = r->row_start[row]; i < end;)
+	{
+		const uint32_t from = i;
+		uint32_t start;
+
+		while (i < end && rb_is_mark(rb_edge(r, i)))
+			i++;
+		if (i == end)
+			break;
+		start = i;
+		if (i - from > RB_MARKS_OF_HOLE || *ring == first)
+			shell = *ring;
+		for (; i < end && i - start < most && !rb_is_mark(rb_edge(r, i)); i++)
+		{
+			if (rb_stop_due(ctx, i, CHECK_INTERVAL))
+				return RB_STOPPED;
+			if (!count)
+				r->ring_of[i] = *ring;
+		}
+		if (!count)
+			r->ring[*ring] = (rb_ring){.start = start, .end = i, .shell = shell, .node = *node};
+		*node += count_nodes_of_ring(i - start);
+		++*ring;
+	}
+	return RB_OK;
+}
+
+/* Counts the rings of a range of rows, and the boxes of their trees. */
+static void
+count_rings_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	ring_rows *w = arg;
+	rb_status status = RB_OK;
+
+	(void) me;
+	for (uint32_t row = (uint32_t) from; row < to && status == RB_OK; row++)
+	{
+		w->r->row_ring[row] = w->row_node[row] = 0;
+		status = rb_should_stop(w->ctx)
+					 ? RB_STOPPED
+					 : find_rings_of_row(w->ctx, w->r, row, true, &w->r->row_ring[row],
+										 &w->row_node[row]);
+	}
+	rb_keep_failure(&w->status, status);
+}
+
+/* Stores the rings of a range of rows. */
+static void
+store_rings_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	ring_rows *w = arg;
+	rb_status status = RB_OK;
+
+	(void) me;
+	for (uint32_t row = (uint32_t) from; row < to && status == RB_OK; row++)
+	{
+		uint32_t ring = w->r->row_ring[row], node = w->row_node[row];
+
+		status = rb_should_stop(w->ctx) ? RB_STOPPED
+										: find_rings_of_row(w->ctx, w->r, row, false, &ring, &node);
+	}
+	rb_keep_failure(&w->status, status);
+}
+
+/* Finds the rings of all rows: counts those of each row, allocates memory, and stores them. */
+static rb_status
+find_rings(rb_context *ctx, rb_thread *team, rb_rings *r)
 {
 	const uint32_t rows = r->set->nrows;
-	const uint32_t most = r->set->kind == RB_EDGE2 ? UINT32_MAX : RUN;
-	uint32_t n = 0, nodes = 0;
+	ring_rows w = {.ctx = ctx, .r = r};
+	rb_status status;
+	RB_FREE_AT_END(ctx->memory, &w.row_node);
 
-	for (uint32_t row = 0; row < rows; row++)
-	{
-		uint32_t shell = 0;
-
-		r->row_ring[row] = n;
-		for (uint32_t i = r->row_start[row]; i < r->row_start[row + 1];)
-		{
-			const uint32_t from = i;
-			uint32_t start;
-
-			while (i < r->row_start[row + 1] && rb_is_mark(rb_edge(r, i)))
-				i++;
-			if (i == r->row_start[row + 1])
-				break;
-			start = i;
-			if (i - from > RB_MARKS_OF_HOLE || n == r->row_ring[row])
-				shell = n;
-			if (!count)
-				r->ring[n] = (rb_ring){.start = i, .shell = shell};
-			for (; i < r->row_start[row + 1] && i - start < most && !rb_is_mark(rb_edge(r, i)); i++)
-			{
-				if (rb_stop_due(ctx, i, CHECK_INTERVAL))
-					return RB_STOPPED;
-				if (!count)
-					r->ring_of[i] = n;
-			}
-			if (!count)
-			{
-				r->ring[n].end = i;
-				r->ring[n].node = nodes;
-			}
-			nodes += count_nodes_of_ring(i - start);
-			n++;
-		}
-		if (rb_stop_due(ctx, row, CHECK_INTERVAL))
-			return RB_STOPPED;
-	}
-	r->row_ring[rows] = r->nrings = n;
-	*all_nodes = nodes;
-	return RB_OK;
+	RB_TRY(RB_ALLOCATE(ctx, w.row_node, (size_t) rows + 1));
+	status = rb_each(ctx, team, rows, ROW_GRAIN, count_rings_piece, &w);
+	RB_TRY(rb_loop_failure(w.status, status));
+	r->nrings = r->row_ring[rows] = rb_counts_to_starts(r->row_ring, rows);
+	w.row_node[rows] = rb_counts_to_starts(w.row_node, rows);
+	RB_TRY(RB_ALLOCATE(ctx, r->ring, (size_t) r->nrings + 1));
+	RB_TRY(RB_ALLOCATE(ctx, r->node, 4 * (size_t) w.row_node[rows] + 1));
+	status = rb_each(ctx, team, rows, ROW_GRAIN, store_rings_piece, &w);
+	return rb_loop_failure(w.status, status);
 }
 
 /* Measures a range of rings. */
@@ -544,8 +591,7 @@ rb_status
 rb_rings_open(rb_context *ctx, rb_thread *team, const rb_set *set, rb_rings *r)
 {
 	const size_t rows = (size_t) set->nrows + 1;
-	ring_rows w = {ctx, r, RB_OK};
-	uint32_t nodes;
+	ring_rows w = {.ctx = ctx, .r = r};
 	rb_status status;
 
 	*r = (rb_rings){.set = set};
@@ -554,10 +600,7 @@ rb_rings_open(rb_context *ctx, rb_thread *team, const rb_set *set, rb_rings *r)
 	RB_TRY(RB_ALLOCATE(ctx, r->row_ring, rows));
 	RB_TRY(RB_ALLOCATE(ctx, r->ring_of, (size_t) set->nparts + 1));
 	RB_TRY(rb_row_boxes(ctx, team, set, r->row_start, r->row_box));
-	RB_TRY(find_rings(ctx, r, true, &nodes));
-	RB_TRY(RB_ALLOCATE(ctx, r->ring, (size_t) r->nrings + 1));
-	RB_TRY(RB_ALLOCATE(ctx, r->node, 4 * (size_t) nodes + 1));
-	RB_TRY(find_rings(ctx, r, false, &nodes));
+	RB_TRY(find_rings(ctx, team, r));
 	status = rb_each(ctx, team, r->nrings, ROW_GRAIN, measure_rings_piece, &w);
 	RB_TRY(rb_loop_failure(w.status, status));
 	RB_TRY(build_trees_of_tangles(ctx, team, r));
