@@ -587,6 +587,37 @@ measure_rings_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	rb_keep_failure(&w->status, status);
 }
 
+/*
+ * Computes the boxes of a range of rows from those of their rings. The first part, a mark or a segment, gives
+ * a row without rings a box.
+ */
+static void
+find_boxes_of_rows_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const ring_rows *w = arg;
+	const rb_rings *r = w->r;
+
+	(void) me;
+	for (uint64_t row = from; row < to && !rb_should_stop(w->ctx); row++)
+	{
+		double *low = r->row_box + 6 * row, *high = low + 3;
+
+		rb_box_empty(low, high);
+		if (r->row_start[row] < r->row_start[row + 1])
+			rb_kind_box(r->set->kind, r->set->coords, r->row_start[row], low, high);
+		for (uint32_t k = r->row_ring[row]; k < r->row_ring[row + 1]; k++)
+		{
+			if (rb_stop_due(w->ctx, k, CHECK_INTERVAL))
+				return;
+			for (int a = 0; a < 2; a++)
+			{
+				low[a] = rb_min(low[a], r->ring[k].box[a]);
+				high[a] = rb_max(high[a], r->ring[k].box[2 + a]);
+			}
+		}
+	}
+}
+
 rb_status
 rb_rings_open(rb_context *ctx, rb_thread *team, const rb_set *set, rb_rings *r)
 {
@@ -599,10 +630,11 @@ rb_rings_open(rb_context *ctx, rb_thread *team, const rb_set *set, rb_rings *r)
 	RB_TRY(RB_ALLOCATE(ctx, r->row_box, 6 * rows));
 	RB_TRY(RB_ALLOCATE(ctx, r->row_ring, rows));
 	RB_TRY(RB_ALLOCATE(ctx, r->ring_of, (size_t) set->nparts + 1));
-	RB_TRY(rb_row_boxes(ctx, team, set, r->row_start, r->row_box));
+	RB_TRY(rb_row_starts(ctx, set, r->row_start));
 	RB_TRY(find_rings(ctx, team, r));
 	status = rb_each(ctx, team, r->nrings, ROW_GRAIN, measure_rings_piece, &w);
 	RB_TRY(rb_loop_failure(w.status, status));
+	RB_TRY(rb_each(ctx, team, set->nrows, ROW_GRAIN, find_boxes_of_rows_piece, &w));
 	RB_TRY(build_trees_of_tangles(ctx, team, r));
 	return build_trees_of_rows(ctx, team, r);
 }
