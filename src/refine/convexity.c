@@ -7,6 +7,9 @@
  * initial mesh shows where that can be expected: everywhere, or at least at the edges of faces that
  * are on no facet of the input, as on a hull with holes, or nowhere.
  *
+ * The surface of a facet that is flat only within a tolerance may be anywhere between its corners, and
+ * refinement flips its edges. So edges at such a facet, which has no plane, are not tested.
+ *
  * The two faces at an edge are the ends of a fan of tetrahedra. An edge with several fans, where the
  * boundary touches itself, is tested once for each of them.
  */
@@ -62,6 +65,15 @@ cross_fan(const rb_cells *m, const boundary_edge *e, uint32_t *other)
 	return m->cells[ring.cell].v[ring.to];
 }
 
+/* Returns true if a face is on a facet that is not flat and has no plane. */
+static bool
+is_face_uneven(const rb_cells *m, uint32_t face)
+{
+	const double *n = m->planes[m->cells[face >> 2].facet[face & 3]].normal;
+
+	return n[0] == 0 && n[1] == 0 && n[2] == 0;
+}
+
 /* Returns true if the boundary is reflex at an edge, beyond what rounding explains. */
 static bool
 is_edge_reflex(const reflex_search *s, const boundary_edge *e)
@@ -77,6 +89,8 @@ is_edge_reflex(const reflex_search *s, const boundary_edge *e)
 		return false;
 	if (s->off_facets && m->cells[e->face >> 2].facet[e->face & 3] < nfacets &&
 		m->cells[other >> 2].facet[other & 3] < nfacets)
+		return false;
+	if (is_face_uneven(m, e->face) || is_face_uneven(m, other))
 		return false;
 	get_boundary_face(m, e->face, at);
 	at[3] = rb_site_at(m, apex);

@@ -285,6 +285,31 @@ slabs(void)
 	CHECK(rb_memory_used(memory) == 0, "%lu bytes left", (unsigned long) rb_memory_used(memory));
 }
 
+/*
+ * Tests that the mesh of a convex body is refined although it does not remain convex: the top is four
+ * triangles that form one facet, and refinement flips the edges between them.
+ */
+static void
+tent(void)
+{
+	const double middle[3] = {1.6, 1.8, 1.00002};
+	rb_tets t;
+
+	clear();
+	for (int i = 0; i < 4; i++)
+	{
+		const int j = (i + 1) % 4;
+		const double x = i == 1 || i == 2 ? 4 : 0, y = i >= 2 ? 4 : 0;
+		const double u = j == 1 || j == 2 ? 4 : 0, v = j >= 2 ? 4 : 0;
+
+		add_triangle(P(x, y, 1), P(u, v, 1), P(middle[0], middle[1], middle[2]));
+		add_quad(P(x, y, 0), P(u, v, 0), P(u, v, 1), P(x, y, 1));
+	}
+	add_quad(P(0, 4, 0), P(4, 4, 0), P(4, 0, 0), P(0, 0, 0));
+	CHECK(mesh_slab(1, 0.1, true, &t) > 20, "%u points", t.npoints);
+	rb_tets_free(memory, &t);
+}
+
 static rb_status
 merge(rb_context *ctx)
 {
@@ -386,6 +411,7 @@ main(void)
 	CHECK_RUN(undone);
 	CHECK_RUN(none);
 	CHECK_RUN(slabs);
+	CHECK_RUN(tent);
 	CHECK_RUN(limits);
 	CHECK_RUN(stops);
 	rb_memory_destroy(memory);
