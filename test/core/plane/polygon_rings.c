@@ -1,6 +1,7 @@
 /*
  * polygon_rings.c
- *	  Tests the trees of long rings and of rows with many rings: areas that are known, and the work to find them.
+ *	  Tests the rings of rows; the trees of long rings and of rows with many rings: areas that are known, and the
+ *	  work to find them.
  */
 #include "core/plane/plane.h"
 
@@ -200,12 +201,117 @@ long_lines(void)
 		  8 * work[1]);
 }
 
+/* ---- rings of rows ---- */
+
+#define MOST_RINGS 40 /* Maximum number of rings of a row */
+
+/* A ring to be built */
+typedef struct ring_plan
+{
+	uint32_t edges;
+	bool shell;
+} ring_plan;
+
+/* Plans the rings of a row, and returns their number, which is 0 for some rows. */
+static uint32_t
+plan_rings_of_row(uint32_t row, ring_plan *ring)
+{
+	const uint32_t n = row % 7 == 3 ? 0 : row % 50 == 0 ? MOST_RINGS : row % 4 + 1;
+
+	for (uint32_t k = 0; k < n; k++)
+		ring[k] = (ring_plan){3 + (row * 31 + k * 17) % (row % 11 == 0 ? 700 : 20), k % 3 == 0};
+	return n;
+}
+
+/* Rows of rings with random points; a row without rings has only marks. */
+static const rb_set *
+build_various_rows(uint32_t rows)
+{
+	double *xy = malloc(2 * 1000 * sizeof *xy);
+
+	for (uint32_t row = 0; row < rows; row++)
+	{
+		ring_plan ring[MOST_RINGS];
+		const uint32_t n = plan_rings_of_row(row, ring);
+
+		for (uint32_t k = 0; k < rb_max(n, 1); k++)
+		{
+			for (uint32_t i = 0; i < 2 * 1000; i++)
+				xy[i] = row + random_signed();
+			add_ring(n == 0 || ring[k].shell, xy, n == 0 ? 0 : ring[k].edges);
+		}
+		end_row(row);
+	}
+	free(xy);
+	return end_polygons();
+}
+
+/* Compares the rings of a set with their plan, and the boxes of rows with those of their edges. */
+static void
+check_rings_of_set(const rb_set *set, const rb_rings *r, rb_thread *team)
+{
+	uint32_t *start = malloc(((size_t) set->nrows + 1) * sizeof *start);
+	double *box = malloc(((size_t) set->nrows + 1) * 6 * sizeof *box);
+	uint32_t all = 0;
+
+	CHECK(rb_row_boxes(&ctx, team, set, start, box) == RB_OK, "no boxes");
+	for (uint32_t row = 0; row < set->nrows; row++)
+	{
+		ring_plan ring[MOST_RINGS];
+		const uint32_t n = plan_rings_of_row(row, ring), first = all;
+		uint32_t shell = first, at = r->row_start[row];
+
+		CHECK(r->row_ring[row] == first, "row %u starts with ring %u", row, r->row_ring[row]);
+		for (uint32_t k = 0; k < n; k++, all++)
+		{
+			const rb_ring *g = &r->ring[all];
+
+			at += ring[k].shell ? RB_MARKS_OF_SHELL : RB_MARKS_OF_HOLE;
+			shell = ring[k].shell ? all : shell;
+			CHECK(g->start == at && g->end == at + ring[k].edges && g->shell == shell,
+				  "ring %u of row %u: %u to %u, shell %u", k, row, g->start, g->end, g->shell);
+			for (; at < g->end; at++)
+				CHECK(r->ring_of[at] == all, "edge %u is on ring %u", at, r->ring_of[at]);
+		}
+		for (int k = 0; k < 6; k++)
+			CHECK(r->row_box[6 * row + k] == box[6 * row + k], "number %d of the box of row %u", k,
+				  row);
+	}
+	CHECK(r->nrings == all && r->row_ring[set->nrows] == all, "%u rings of %u", r->nrings, all);
+	free(start);
+	free(box);
+}
+
+/* The rings of all rows are those that the rows were built from, on any number of threads. */
+static void
+rings_of_rows(void)
+{
+	const rb_set *set = build_various_rows((uint32_t) check_rounds(2000) + 60);
+	const int threads[] = {1, 2, 7};
+
+	for (int i = 0; i < 3; i++)
+	{
+		rb_thread *team;
+		rb_rings r;
+
+		ctx.threads = threads[i];
+		CHECK(rb_team_open(&ctx, threads[i], &team) == RB_OK, "no team");
+		CHECK(rb_rings_open(&ctx, team, set, &r) == RB_OK, "no rings");
+		check_rings_of_set(set, &r, team);
+		rb_rings_close(memory, &r);
+		rb_team_close(&team);
+	}
+	ctx.threads = 1;
+	rb_set_release(&set);
+}
+
 int
 main(void)
 {
 	memory = rb_memory_create(UINT64_MAX);
 	rb_context_init(&ctx, memory);
 	rb_builder_init(&builder, memory, RB_EDGE2);
+	CHECK_RUN(rings_of_rows);
 	CHECK_RUN(many_holes);
 	CHECK_RUN(long_rings);
 	CHECK_RUN(long_lines);
