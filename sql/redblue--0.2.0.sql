@@ -66,6 +66,11 @@ CREATE TYPE redblue_segment_triangle_distance AS (segment_id bigint, triangle_id
 COMMENT ON TYPE redblue_segment_triangle_distance IS
 'Holds the ids of a row of segments and a row of triangles, and their distance, which is 0 if they share a point.';
 
+CREATE TYPE redblue_segment_hit AS (segment_id bigint, triangle_id bigint, fraction float8, x float8, y float8, z float8);
+COMMENT ON TYPE redblue_segment_hit IS
+'Holds the ids of a row of segments and of a row of triangles that it meets, and the first point where it does: as a fraction of the length of
+the line, and its coordinates.';
+
 CREATE TYPE redblue_point_side AS (point_id bigint, solid_id bigint, side text);
 COMMENT ON TYPE redblue_point_side IS
 'Holds the ids of a point and of a solid that contains it, and whether the point is inside the solid or on its boundary.';
@@ -852,6 +857,39 @@ COMMENT ON FUNCTION redblue_triangle_nearest_query IS
 'Returns the result of redblue_triangle_nearest for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES
 and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those
 of redblue_triangle_nearest.';
+
+-- ---- first hits ----
+
+CREATE FUNCTION redblue_segment_first_hits(
+	segments regclass, triangles regclass, limit_hits int DEFAULT 1,
+	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_segment_hit
+AS 'MODULE_PATHNAME', 'redblue_segment_first_hits'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_first_hits IS
+'Returns for each row of segments the first limit_hits rows of triangles that it meets from its first corner on, with the first point that
+they share: its position as a fraction of the length of the line, and its coordinates. The order along the line is exact; rows that it meets
+at the same fraction are ordered by id. Fractions and coordinates are the doubles nearest to the exact values. A line that starts on a
+triangle meets it at 0, and one that lies in the plane of a triangle meets it where they begin to overlap. The segments of a row are one line,
+and so are the rows with one value in segments_object. A line that meets no triangle has no row. Arguments and errors are those of
+redblue_segment_triangle_pairs; a limit_hits that is null, or is less than 1, raises error 22004 or 22023.';
+
+CREATE FUNCTION redblue_segment_first_hits_query(
+	segments text, triangles text, limit_hits int DEFAULT 1,
+	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_segment_hit
+AS 'MODULE_PATHNAME', 'redblue_segment_first_hits_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_first_hits_query IS
+'Returns the result of redblue_segment_first_hits for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES
+and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those
+of redblue_segment_first_hits.';
 
 -- ---- solids ----
 

@@ -17,7 +17,7 @@
 #
 # Arguments are "id", "geom", "object" and "solids" (one for each side), "solid", "face", "on_bad", "contact", "depth",
 # "min_volume", "frame" and "tile".
-# RESULT is "bigint" or the type of the rows.  Options are "distance" and "nearest" (arguments after the sides),
+# RESULT is "bigint" or the type of the rows.  Options are "distance", "nearest" and "hits" (arguments after the sides),
 # "query" and "key" (also create the variant for query texts, or for keys).
 #
 # In a text, {A|B} stands for A if the join has two sides, and for B if it has one; %name for the function,
@@ -119,9 +119,11 @@ function write_function(called, type, id, about, list, side, n, arg, i)
 		list = list ", distance float8"
 	if ("nearest" in option)
 		list = list ", k int DEFAULT 1, max_distance float8 DEFAULT NULL"
+	if ("hits" in option)
+		list = list ", limit_hits int DEFAULT 1"
 	split(arguments[join], arg, " ")
 	for (i = 1; i in arg; i++)
-		if (!(arg[i] == "tile" && "nearest" in option))
+		if (!(arg[i] == "tile" && ("nearest" in option || "hits" in option)))
 			list = list ",\n\t" argument(arg[i], side, n, id)
 	if (called != name)
 		printf "\n"

@@ -61,15 +61,16 @@ typedef enum rb_predicate
 	/* a segment's perturbed first end is below the triangle, or on it */
 	RB_RAY_PARITY,
 	/* The remaining predicates relate rows and are computed by several joins (RB_COMPOSED_LIST). */
-	RB_NEAREST,  /* blue is one of the job.nearest rows closest to red */
-	RB_INSIDE,   /* the intervals of a line inside a solid */
-	RB_RELATION, /* how two solids are positioned relative to each other */
-	RB_VALIDITY, /* whether the triangles form a valid solid, and if not, why */
-	RB_MEASURES, /* volume, area, centroid and box of a solid */
-	RB_OVERLAP,  /* volume, centroid, contact area and depth of what two solids share */
-	RB_CUBOID,   /* volume and fraction of a block that is inside a solid */
-	RB_AREA,     /* area of what two polygons of the plane share */
-	RB_LENGTH,   /* length of the part of a line in a polygon of the plane */
+	RB_NEAREST,    /* blue is one of the job.nearest rows closest to red */
+	RB_FIRST_HITS, /* blue is one of the first job.nearest rows that line red meets */
+	RB_INSIDE,     /* the intervals of a line inside a solid */
+	RB_RELATION,   /* how two solids are positioned relative to each other */
+	RB_VALIDITY,   /* whether the triangles form a valid solid, and if not, why */
+	RB_MEASURES,   /* volume, area, centroid and box of a solid */
+	RB_OVERLAP,    /* volume, centroid, contact area and depth of what two solids share */
+	RB_CUBOID,     /* volume and fraction of a block that is inside a solid */
+	RB_AREA,       /* area of what two polygons of the plane share */
+	RB_LENGTH,     /* length of the part of a line in a polygon of the plane */
 	/* how a point, line, surface or solid lies relative to a solid */
 	RB_POSITION
 } rb_predicate;
@@ -138,19 +139,20 @@ enum
 	X(RB_RAY_PARITY, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_ray_parity)
 
 /* predicate, red's kind, blue's kind, function (join.h) */
-#define RB_COMPOSED_LIST(X)                                          \
-	X(RB_NEAREST, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_nearest)    \
-	X(RB_INSIDE, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_insides)      \
-	X(RB_RELATION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_relations) \
-	X(RB_VALIDITY, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_solids)    \
-	X(RB_MEASURES, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_measures)  \
-	X(RB_OVERLAP, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_overlaps)   \
-	X(RB_CUBOID, RB_BOX3, RB_TRIANGLE3, rb_compose_cuboids)          \
-	X(RB_CUBOID, RB_CUBOID3, RB_TRIANGLE3, rb_compose_cuboids)       \
-	X(RB_AREA, RB_EDGE2, RB_EDGE2, rb_compose_areas)                 \
-	X(RB_LENGTH, RB_SEGMENT2, RB_EDGE2, rb_compose_lengths)          \
-	X(RB_POSITION, RB_POINT3, RB_TRIANGLE3, rb_compose_positions)    \
-	X(RB_POSITION, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_positions)  \
+#define RB_COMPOSED_LIST(X)                                            \
+	X(RB_NEAREST, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_nearest)      \
+	X(RB_FIRST_HITS, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_first_hits) \
+	X(RB_INSIDE, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_insides)        \
+	X(RB_RELATION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_relations)   \
+	X(RB_VALIDITY, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_solids)      \
+	X(RB_MEASURES, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_measures)    \
+	X(RB_OVERLAP, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_overlaps)     \
+	X(RB_CUBOID, RB_BOX3, RB_TRIANGLE3, rb_compose_cuboids)            \
+	X(RB_CUBOID, RB_CUBOID3, RB_TRIANGLE3, rb_compose_cuboids)         \
+	X(RB_AREA, RB_EDGE2, RB_EDGE2, rb_compose_areas)                   \
+	X(RB_LENGTH, RB_SEGMENT2, RB_EDGE2, rb_compose_lengths)            \
+	X(RB_POSITION, RB_POINT3, RB_TRIANGLE3, rb_compose_positions)      \
+	X(RB_POSITION, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_positions)    \
 	X(RB_POSITION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_positions)
 
 /* ---- properties of a kind ---- */
@@ -233,6 +235,7 @@ rb_predicate_has_payload(rb_predicate predicate)
 #define RB_MEASURES_WORDS 11
 #define RB_OVERLAP_WORDS 6
 #define RB_CUBOID_WORDS 2
+#define RB_FIRST_HITS_WORDS 4
 
 /* Returns the number of eight-byte payload words of a pair in a block. */
 RB_HOST_DEVICE int
@@ -252,6 +255,8 @@ rb_payload_words(rb_predicate predicate)
 			return RB_OVERLAP_WORDS;
 		case RB_CUBOID: /* words of rb_cuboid_share */
 			return RB_CUBOID_WORDS;
+		case RB_FIRST_HITS: /* words: fraction, x, y, z */
+			return RB_FIRST_HITS_WORDS;
 		default:
 			return 1;
 	}

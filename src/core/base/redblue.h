@@ -882,7 +882,7 @@ typedef struct rb_job
 	rb_predicate predicate;
 	/* RB_WITHIN: >= 0 and finite; RB_NEAREST: maximum distance, may be infinite */
 	double distance;
-	uint32_t nearest;     /* RB_NEAREST: maximum number of neighbors of a red row; > 0 */
+	uint32_t nearest;     /* RB_NEAREST, RB_FIRST_HITS: maximum number of rows for a red row; > 0 */
 	rb_model_frame frame; /* RB_CUBOID: the axes of red */
 	/*
 	 * True to join the parts of each row with each other instead of rows with rows. Allowed only in

@@ -5,6 +5,7 @@
 #include "core/base/base.h"
 #include "core/base/sort.h"
 #include "core/nearest/box_tree.h"
+#include "core/set/set.h"
 
 /* Parts or nodes of one piece of work, and between two polls for a stop */
 #define GRAIN RB_SIZE(8192, 8)
@@ -14,6 +15,75 @@ typedef struct rb_tree_center
 	double at[3];
 	uint32_t part;
 } rb_tree_center;
+
+/* ---- ranks ---- */
+
+/*
+ * Computes ranks of rows by id, which break ties.
+ *
+ * Most id columns ascend, and then a row's rank is its number. Others are sorted by a radix
+ * sort, which is stable for equal ids.
+ */
+
+#define CHECK_INTERVAL ((uint32_t) 1 << 16) /* rows between two polls; one or two milliseconds */
+
+/* Maps ids to unsigned numbers with the order of the signed ids. */
+static inline uint64_t
+rank_key_of_id(const rb_set *set, uint32_t row)
+{
+	const uint64_t id =
+		set->ids != NULL ? (uint64_t) set->ids[row] : (uint64_t) set->first_id + row;
+
+	return id ^ (uint64_t) 1 << 63;
+}
+
+/* Returns true if the ids of a set ascend with its rows. */
+static bool
+do_ids_ascend(const rb_set *set)
+{
+	bool good = true;
+
+	/* Consecutive ids ascend unless they wrap. */
+	if (set->ids == NULL)
+		return rank_key_of_id(set, 0) <= rank_key_of_id(set, set->nrows - 1);
+	for (uint32_t i = 1; i < set->nrows && good; i++)
+		good = set->ids[i] >= set->ids[i - 1];
+	return good;
+}
+
+/* Returns the radix sort key of a row's id, by which rows are ranked. */
+static uint64_t
+rank_key_of_row(const void *row, const void *set)
+{
+	return rank_key_of_id(set, *(const uint32_t *) row);
+}
+
+rb_status
+rb_ranks(rb_context *ctx, const rb_set *set, uint32_t **rank)
+{
+	const uint32_t n = set->nrows;
+	uint32_t *order = NULL, *other = NULL;
+	RB_FREE_AT_END(ctx->memory, &order, &other);
+
+	*rank = NULL;
+	if (do_ids_ascend(set))
+		return RB_OK;
+	RB_TRY(RB_ALLOCATE(ctx, order, n));
+	RB_TRY(RB_ALLOCATE(ctx, other, n));
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	RB_TRY(rb_radix_sort(ctx, (void **) &order, (void **) &other, n, sizeof *order, 8,
+						 rank_key_of_row, set));
+	for (uint32_t i = 0; i < n; i++)
+	{
+		other[order[i]] = i;
+		if (rb_stop_due(ctx, i, CHECK_INTERVAL))
+			return RB_STOPPED;
+	}
+	*rank = other;
+	other = NULL; /* Now the caller's */
+	return RB_OK;
+}
 
 /* ---- sorting ---- */
 

@@ -74,6 +74,11 @@ extern rb_status rb_tree_build(rb_thread *me, rb_context *ctx, rb_tree *tree, co
 extern rb_status rb_tree_order(rb_thread *me, rb_context *ctx, const rb_set *set, double scale,
 							   uint32_t *parts, uint32_t n);
 
+/*
+ * Computes the rank of each row by id, equal ids by row number. Sets *rank to NULL if ids ascend.
+ */
+extern rb_status rb_ranks(rb_context *ctx, const rb_set *set, uint32_t **rank);
+
 /* Frees the arrays of a box tree. */
 extern void rb_tree_free(rb_context *ctx, rb_tree *tree);
 

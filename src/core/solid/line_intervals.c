@@ -382,13 +382,9 @@ rb_line_measure(rb_context *ctx, const double *segments, uint32_t n, rb_line_int
 	return RB_OK;
 }
 
-/*
- * Converts the end of a span to a fraction of the line's length, whose segment lengths were stored
- * before. The line is not a single point.
- */
-static rb_status
-fraction_of_span_end(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
-					 const rb_location *place, const rb_line_intervals *measured, double *fraction)
+rb_status
+rb_line_fraction_at(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
+					const rb_location *place, const rb_line_intervals *measured, double *fraction)
 {
 	rb_number before, total;
 
@@ -771,9 +767,9 @@ append_span_as_fractions(rb_context *ctx, const double *segments, uint32_t n, co
 {
 	rb_line_interval *to = out->at + out->n++;
 
-	RB_TRY(fraction_of_span_end(ctx, segments, n, at->begin.segment, &at->begin.place, out,
-								&to->from));
-	return fraction_of_span_end(ctx, segments, n, at->end.segment, &at->end.place, out, &to->to);
+	RB_TRY(
+		rb_line_fraction_at(ctx, segments, n, at->begin.segment, &at->begin.place, out, &to->from));
+	return rb_line_fraction_at(ctx, segments, n, at->end.segment, &at->end.place, out, &to->to);
 }
 
 /* Reserves memory for nmeet spans, their order and their fractions. */

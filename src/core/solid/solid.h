@@ -214,6 +214,14 @@ extern rb_status rb_line_measure(rb_context *ctx, const double *segments, uint32
 								 rb_line_intervals *out);
 
 /*
+ * Converts a location on segment i to a fraction of the length of a line, prepared by
+ * rb_line_measure, that is not a single point.
+ */
+extern rb_status rb_line_fraction_at(rb_context *ctx, const double *segments, uint32_t n,
+									 uint32_t i, const rb_location *place,
+									 const rb_line_intervals *measured, double *fraction);
+
+/*
  * Computes the intervals of the line that lie inside the solid or on its boundary, in order. Each
  * interval is maximal: it continues across vertices of the line, and across points where the line
  * only touches the boundary and is inside on both sides. Intervals of zero length are omitted,

@@ -22,6 +22,7 @@ typedef enum rb_result
 	RB_RESULT_PARTS,      /* id, part1, part2, dimension */
 	RB_RESULT_DISTANCES,  /* red_id, blue_id, distance */
 	RB_RESULT_NEAREST,    /* red_id, blue_id, distance */
+	RB_RESULT_FIRST_HITS, /* segment_id, triangle_id, fraction, x, y, z */
 	RB_RESULT_SIDES,      /* point_id, solid_id, side */
 	RB_RESULT_STRETCHES, /* segment_id, solid_id, from_fraction, to_fraction, length, on_boundary */
 	RB_RESULT_RELATIONS, /* red_id, blue_id, relation */
@@ -72,6 +73,13 @@ rb_join_is_nearest(const rb_join *join)
 	return join->predicate == RB_NEAREST;
 }
 
+/* Returns true if the join finds a number of first rows for each row of the first side. */
+static inline bool
+rb_join_is_ranked(const rb_join *join)
+{
+	return join->predicate == RB_NEAREST || join->predicate == RB_FIRST_HITS;
+}
+
 /* Returns true if each row of the only side is a solid that is reported on its own. */
 static inline bool
 rb_join_is_of_each_solid(const rb_join *join)
@@ -104,12 +112,12 @@ rb_join_has_polygons(const rb_join *join)
 
 /*
  * Returns true if the join can be restricted to a tile. It cannot if each row is reported on its
- * own, or if nearest neighbors are ranked.
+ * own, or if the rows of the other side are ranked.
  */
 static inline bool
 rb_join_has_tile(const rb_join *join)
 {
-	return join->predicate != RB_NEAREST && !rb_join_is_of_each_solid(join);
+	return !rb_join_is_ranked(join) && !rb_join_is_of_each_solid(join);
 }
 
 /* Returns true if each pair consists of two parts of one row. */
@@ -181,6 +189,10 @@ typedef enum rb_value
 	RB_VALUE_SHARED_DEPTH,
 	RB_VALUE_PART_VOLUME, /* Fields of rb_cuboid_share */
 	RB_VALUE_PART_FRACTION,
+	RB_VALUE_HIT_FRACTION, /* Words of RB_FIRST_HITS */
+	RB_VALUE_HIT_X,
+	RB_VALUE_HIT_Y,
+	RB_VALUE_HIT_Z,
 	RB_VALUE_INT8,
 	RB_VALUE_INT4,
 	RB_VALUE_FLOAT8,
@@ -253,6 +265,8 @@ rb_value_in(const rb_block *block, rb_value value, size_t i)
 		default:
 			if (value >= RB_VALUE_VOLUME && value <= RB_VALUE_HIGH_Z)
 				return (Datum) block->payload[i * block->words + (value - RB_VALUE_VOLUME)];
+			if (value >= RB_VALUE_HIT_FRACTION && value <= RB_VALUE_HIT_Z)
+				return (Datum) block->payload[i * block->words + (value - RB_VALUE_HIT_FRACTION)];
 			return (Datum) 0;
 	}
 }
@@ -265,7 +279,7 @@ typedef struct rb_call_args
 	rb_source source[2]; /* Source of each side */
 	/* Maximum distance, for rb_join_has_distance and rb_join_is_nearest; infinite if not given */
 	double distance;
-	uint32 nearest;           /* Number of neighbors, for rb_join_is_nearest */
+	uint32 nearest;           /* Maximum number of rows, for rb_join_is_ranked */
 	rb_contact_faces contact; /* Faces that count as contact of an overlap */
 	bool depth;               /* True if the depth of an overlap is wanted */
 	double min_volume;        /* Least volume of an overlap that is returned */

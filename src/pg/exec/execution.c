@@ -102,13 +102,13 @@ raise_run_failure(const rb_join_run *run, rb_status status)
 
 /*
  * Returns true if the join can be run tile by tile. It cannot if rows have data other than parts
- * and ids (solids, extra columns), if invalid polygons must be found in all tiles, or if it finds
- * nearest neighbors, which may be in any tile.
+ * and ids (solids, extra columns), if invalid polygons must be found in all tiles, or if it ranks
+ * rows, which may be in any tile.
  */
 static bool
 can_join_tile_by_tile(const rb_join *join, const rb_call_args *call, uint64 limit)
 {
-	if (rb_join_has_solids(join) || rb_join_has_polygons(join) || rb_join_is_nearest(join) ||
+	if (rb_join_has_solids(join) || rb_join_has_polygons(join) || rb_join_is_ranked(join) ||
 		rb_join_is_within_rows(join) || limit < rb_need_of_join_on(1, 0) + LEAST_ROOM)
 		return false;
 	for (int i = 0; i < rb_join_sides(join); i++)
@@ -473,10 +473,10 @@ rb_run_start(rb_join_run *run, const rb_job *job)
 		if (run->side[i].set->ids == NULL)
 			run->need += run->side[i].set->nrows * sizeof(int64);
 	/*
-	 * Solid checks run in this process, and a search for nearest neighbors in a tree runs only on
-	 * the CPU.
+	 * Solid checks run in this process, and a search for the first rows in a tree runs only on the
+	 * CPU.
 	 */
-	if (run->join->predicate != RB_VALIDITY && !rb_join_is_nearest(run->join) &&
+	if (run->join->predicate != RB_VALIDITY && !rb_join_is_ranked(run->join) &&
 		rb_placement_wants_join(&run->placement, run->parts))
 		device = are_sides_in_this_process(run) || run->placement.demanded
 					 ? RB_ON_DEVICE

@@ -29,6 +29,8 @@ list_join_arguments(const rb_join *join)
 						 : "* distance *_id *_geom *_object tile_low tile_high";
 		case RB_NEAREST:
 			return "* k max_distance *_id *_geom *_object face_tolerance";
+		case RB_FIRST_HITS:
+			return "* limit_hits *_id *_geom *_object face_tolerance";
 		case RB_RAY_PARITY:
 		case RB_INSIDE:
 			return "* *_id *_geom solid face_tolerance on_bad tile_low tile_high";
@@ -112,22 +114,28 @@ read_distance_argument(const rb_join *join, const rb_arguments *a)
 			   : rb_distance_read(rb_argument(a, "max_distance"), a->function, "max_distance");
 }
 
-/* Reads the number of neighbors, or returns 0 for other joins. */
+/* Reads the maximum number of rows for each row of the first side, or returns 0 for other joins. */
 static uint32
-read_neighbors_argument(const rb_join *join, const rb_arguments *a)
+read_limit_argument(const rb_join *join, const rb_arguments *a)
 {
+	const bool nearest = rb_join_is_nearest(join);
+	const char *name = nearest ? "k" : "limit_hits";
 	int32 k;
 
-	if (!rb_join_is_nearest(join))
+	if (!rb_join_is_ranked(join))
 		return 0;
-	k = DatumGetInt32(rb_argument_required(a, "k"));
+	k = DatumGetInt32(rb_argument_required(a, name));
 	if (k < 1)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("%s: invalid value for argument \"k\": %d", join->function, k),
-			 errdetail("The number of neighbors to return for each row of %s must be 1 or more.",
-					   join->side[0])));
+			 errmsg("%s: invalid value for argument \"%s\": %d", join->function, name, k),
+			 nearest
+				 ? errdetail(
+					   "The number of neighbors to return for each row of %s must be 1 or more.",
+					   join->side[0])
+				 : errdetail("The number of hits to return for each row of %s must be 1 or more.",
+							 join->side[0])));
 	return (uint32) k;
 }
 
@@ -276,7 +284,7 @@ rb_call_args_read(const rb_join *join, Oid function, const NullableDatum *args, 
 	memset(call, 0, sizeof *call);
 	tolerance = rb_argument_tolerance(&a);
 	call->distance = read_distance_argument(join, &a);
-	call->nearest = read_neighbors_argument(join, &a);
+	call->nearest = read_limit_argument(join, &a);
 	call->skip_bad = rb_argument_choice(&a, "on_bad", "error", "skip");
 	call->contact = read_contact_argument(join, &a);
 	call->depth = join->predicate == RB_OVERLAP && !rb_argument(&a, "depth")->isnull &&

@@ -318,6 +318,8 @@ return_pair_count(FunctionCallInfo fcinfo, const rb_join *join)
 	  "solids")                                                                                    \
 	X(redblue_triangle_nearest, RB_RESULT_NEAREST, RB_NEAREST, RB_TRIANGLE3, "red", RB_TRIANGLE3,  \
 	  "blue")                                                                                      \
+	X(redblue_segment_first_hits, RB_RESULT_FIRST_HITS, RB_FIRST_HITS, RB_SEGMENT3, "segments",    \
+	  RB_TRIANGLE3, "triangles")                                                                   \
 	X(redblue_solid_pairs, RB_RESULT_RELATIONS, RB_RELATION, RB_TRIANGLE3, "red", RB_TRIANGLE3,    \
 	  "blue")                                                                                      \
 	X(redblue_segments_in_solids, RB_RESULT_STRETCHES, RB_INSIDE, RB_SEGMENT3, "segments",         \

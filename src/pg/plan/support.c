@@ -202,11 +202,11 @@ estimate_rows_in_pairs(double n, double pairs)
 }
 
 /*
- * Returns k of a nearest neighbor join (its third argument), limited by the size of the other
- * table.
+ * Returns the maximum number of rows for each row of the first side of a ranked join (its third
+ * argument), limited by the size of the other table.
  */
 static double
-neighbors_of_nearest_call(const FuncExpr *call, const sizes *s)
+limit_of_ranked_call(const FuncExpr *call, const sizes *s)
 {
 	const Const *k = list_length(call->args) > 2 ? lthird(call->args) : NULL;
 	double wanted = k != NULL && IsA(k, Const) && !k->constisnull ? DatumGetInt32(k->constvalue)
@@ -229,7 +229,8 @@ estimate_rows_of_join_result(const FuncExpr *call, const sizes *s, double pairs)
 		case RB_RESULT_MEASURES:
 			return s->first;
 		case RB_RESULT_NEAREST:
-			return s->first * neighbors_of_nearest_call(call, s);
+		case RB_RESULT_FIRST_HITS:
+			return s->first * limit_of_ranked_call(call, s);
 		default:
 			return pairs;
 	}
