@@ -40,14 +40,14 @@
 #define FEW_HITS 16
 
 /* A location on a line */
-typedef struct line_place
+typedef struct hit_place
 {
 	uint32_t segment; /* Counted from the first one of the line */
 	rb_location at;
-} line_place;
+} hit_place;
 
 /* A row of triangles that a line meets */
-typedef struct hit
+typedef struct line_hit
 {
 	rb_location place; /* Location on the segment that was tested, which gives the point */
 	uint32_t segment;
@@ -56,7 +56,7 @@ typedef struct hit
 	uint32_t rank;
 	bool anchored; /* True if the anchor is the start or end of a segment instead of the location */
 	bool at_end;   /* True if the anchor is the end of its segment */
-} hit;
+} line_hit;
 
 typedef struct hit_worker
 {
@@ -64,13 +64,13 @@ typedef struct hit_worker
 	/* The current line */
 	const double *segments;
 	uint32_t nsegments;
-	uint32_t last;    /* Last segment of nonzero length, or UINT32_MAX */
-	uint32_t at;      /* Current segment */
-	line_place begin; /* Anchors of both ends of the current segment */
-	line_place end;
+	uint32_t last;   /* Last segment of nonzero length, or UINT32_MAX */
+	uint32_t at;     /* Current segment */
+	hit_place begin; /* Anchors of both ends of the current segment */
+	hit_place end;
 	bool repeats; /* True if a row may be hit more than once */
 	/* The first hits, if full: k distinct rows, in order, followed by newer hits */
-	hit *hits;
+	line_hit *hits;
 	size_t n;
 	size_t cap;
 	bool full;
@@ -120,7 +120,7 @@ is_segment_of_line_a_point(const hit_worker *w, uint32_t i)
 
 /* Compares two anchors by their order on the line. */
 static int
-compare_anchors(const line_place *a, const line_place *b)
+compare_anchors(const hit_place *a, const hit_place *b)
 {
 	if (a->segment != b->segment)
 		return a->segment < b->segment ? -1 : 1;
@@ -128,21 +128,21 @@ compare_anchors(const line_place *a, const line_place *b)
 }
 
 /* Returns the anchor of a hit. */
-static line_place
-anchor_of_hit(const hit_worker *w, const hit *h)
+static hit_place
+anchor_of_hit(const hit_worker *w, const line_hit *h)
 {
 	const double *segment = segment_of_line(w, h->anchor);
 
-	return (line_place){h->anchor, !h->anchored ? h->place
-								   : h->at_end  ? rb_location_end(segment)
-												: rb_location_start(segment)};
+	return (hit_place){h->anchor, !h->anchored ? h->place
+								  : h->at_end  ? rb_location_end(segment)
+											   : rb_location_start(segment)};
 }
 
 /* Compares two hits by their anchors. */
 static int
-compare_hits(const hit_worker *w, const hit *a, const hit *b)
+compare_hits(const hit_worker *w, const line_hit *a, const line_hit *b)
 {
-	const line_place x = anchor_of_hit(w, a), y = anchor_of_hit(w, b);
+	const hit_place x = anchor_of_hit(w, a), y = anchor_of_hit(w, b);
 
 	return compare_anchors(&x, &y);
 }
@@ -151,7 +151,7 @@ compare_hits(const hit_worker *w, const hit *a, const hit *b)
 static int
 by_anchor_and_rank(const void *p, const void *q, const void *worker)
 {
-	const hit *a = p, *b = q;
+	const line_hit *a = p, *b = q;
 	const int order = compare_hits(worker, a, b);
 
 	return order != 0 ? order : (a->rank > b->rank) - (a->rank < b->rank);
@@ -161,7 +161,7 @@ by_anchor_and_rank(const void *p, const void *q, const void *worker)
 static int
 by_rank_and_anchor(const void *p, const void *q, const void *worker)
 {
-	const hit *a = p, *b = q;
+	const line_hit *a = p, *b = q;
 	int order;
 
 	if (a->rank != b->rank)
@@ -174,19 +174,19 @@ by_rank_and_anchor(const void *p, const void *q, const void *worker)
  * Returns the anchor of the start of segment i, which may be the number of segments, for the end of
  * the line. Segments before `known` are known to have zero length from i on.
  */
-static line_place
+static hit_place
 anchor_of_segment_start(const hit_worker *w, uint32_t i, uint32_t known)
 {
 	uint32_t j = i > known ? i : known;
 
 	/* A line that is a single point has one anchor. */
 	if (w->last == UINT32_MAX)
-		return (line_place){0, rb_location_start(w->segments)};
+		return (hit_place){0, rb_location_start(w->segments)};
 	if (j > w->last)
-		return (line_place){w->last, rb_location_end(segment_of_line(w, w->last))};
+		return (hit_place){w->last, rb_location_end(segment_of_line(w, w->last))};
 	while (is_segment_of_line_a_point(w, j))
 		j++;
-	return (line_place){j, rb_location_start(segment_of_line(w, j))};
+	return (hit_place){j, rb_location_start(segment_of_line(w, j))};
 }
 
 /* ---- the first hits so far ---- */
@@ -219,7 +219,7 @@ keep_first_hits(const first_hits *a, hit_worker *w)
 
 /* Adds a hit. Sorting only when there are 1.5 k hits makes the number of sorts independent of k. */
 static rb_status
-add_hit_of_line(const first_hits *a, hit_worker *w, const hit *h)
+add_hit_of_line(const first_hits *a, hit_worker *w, const line_hit *h)
 {
 	const size_t most = a->k + (size_t) (a->k / 2);
 
@@ -241,9 +241,9 @@ test_triangle_of_segment(const first_hits *a, hit_worker *w, uint32_t triangle)
 	const double *segment = segment_of_line(w, w->at);
 	const double *t = a->job->blue->coords + 9 * (size_t) triangle;
 	const uint32_t row = rb_row_of(a->job->blue, triangle);
-	hit h = {.row = row, .rank = a->rank != NULL ? a->rank[row] : row};
+	line_hit h = {.row = row, .rank = a->rank != NULL ? a->rank[row] : row};
 	rb_location place[2], end = rb_location_end(segment);
-	const line_place *anchor;
+	const hit_place *anchor;
 
 	w->looks++;
 	if (!RB_IS_YES(rb_pair_decide(&w->env, RB_MEET, RB_SEGMENT3, RB_TRIANGLE3, segment, t)))
@@ -313,7 +313,7 @@ bound_parameters_in_box(const double *segment, const double lo[3], const double 
 static bool
 is_step_behind_last_hit(const first_hits *a, const hit_worker *w, const hit_step *s)
 {
-	line_place last;
+	hit_place last;
 
 	if (!w->full)
 		return false;
@@ -439,8 +439,8 @@ write_hits_of_line(const first_hits *a, hit_worker *w, uint32_t row)
 	RB_TRY(RB_GROW(a->ctx, w->payload, w->payload_cap, (w->npairs + w->n) * RB_FIRST_HITS_WORDS));
 	for (size_t i = 0; i < w->n; i++)
 	{
-		const hit *h = &w->hits[i];
-		const line_place anchor = anchor_of_hit(w, h);
+		const line_hit *h = &w->hits[i];
+		const hit_place anchor = anchor_of_hit(w, h);
 
 		if (rb_stop_due(a->ctx, (uint32_t) i, 64))
 			return RB_STOPPED;
@@ -479,7 +479,7 @@ search_hits_of_line(const first_hits *a, hit_worker *w, uint32_t row)
 		w->end = anchor_of_segment_start(w, w->at + 1, w->begin.segment);
 		if (w->full)
 		{
-			const line_place last = anchor_of_hit(w, &w->hits[a->k - 1]);
+			const hit_place last = anchor_of_hit(w, &w->hits[a->k - 1]);
 
 			if (compare_anchors(&last, &w->begin) < 0)
 				break;
