@@ -396,7 +396,7 @@ coordinate_of_location(const rb_location *p, int axis)
 	const double error =
 		p->error * fabs(length.high) + 0x1p-100 * (fabs(part.high) + fabs(x.high)) + 0x1p-1060;
 	const double slack = 2 * error + 0x1p-50 * fabs(x.low);
-	rb_number numerator, denominator, term, rest;
+	rb_number numerator, denominator, rest, end, from, to;
 
 	/* Adding 0 turns -0 into 0. */
 	if (p->of == RB_PLACE_START || a == b)
@@ -408,12 +408,12 @@ coordinate_of_location(const rb_location *p, int axis)
 		return x.high + 0.0;
 	rb_location_ratio(p, &numerator, &denominator);
 	rb_number_sub(&rest, &denominator, &numerator);
-	rb_number_of(&term, a);
-	rb_number_mul(&rest, &rest, &term);
-	rb_number_of(&term, b);
-	rb_number_mul(&numerator, &numerator, &term);
-	rb_number_add(&numerator, &numerator, &rest);
-	return rb_number_round_quotient(&numerator, &denominator) + 0.0;
+	rb_number_of(&end, a);
+	rb_number_mul(&from, &rest, &end);
+	rb_number_of(&end, b);
+	rb_number_mul(&to, &numerator, &end);
+	rb_number_add(&from, &from, &to);
+	return rb_number_round_quotient(&from, &denominator) + 0.0;
 }
 
 /* Sends the batch of a thread to the sink, and empties it. */
