@@ -45,6 +45,15 @@ typedef struct rb_exact_env
 	double distance;    /* RB_WITHIN: the job's distance */
 } rb_exact_env;
 
+/* Adds the numbers of exact signs to statistics. */
+static inline void
+rb_stats_add_signs(rb_stats *stats, const rb_exact_env *env)
+{
+	stats->exact_integer += env->integer;
+	stats->exact_expansion += env->expansion;
+	stats->exact_gmp += env->gmp;
+}
+
 /*
  * Asks the host for a sign that the device cannot compute, in kernels that support it; e is NULL
  * for orient3d.

@@ -181,9 +181,7 @@ rb_leaf_report(const rb_leaf *w, rb_stats *stats)
 	stats->box_tests += w->box_tests;
 	stats->redundant_tests += w->boxes_met.overlaps - w->boxes_met.owned;
 	stats->hits += w->hits;
-	stats->exact_integer += w->env.integer;
-	stats->exact_expansion += w->env.expansion;
-	stats->exact_gmp += w->env.gmp;
+	rb_stats_add_signs(stats, &w->env);
 	stats->stage[RB_STAGE_GRID].count += w->incidences;
 	stats->stage[RB_STAGE_CANDIDATES].count += w->candidates;
 	stats->stage[RB_STAGE_FLOAT].count += w->in_float;

@@ -556,18 +556,6 @@ find_coordinate_scale(rb_thread *me, nearest *a)
 	return status;
 }
 
-/* Finds the first part of each red row. */
-static rb_status
-find_first_parts_of_red_rows(nearest *a)
-{
-	const rb_set *red = a->job->red;
-
-	if (red->row_of == NULL)
-		return RB_OK;
-	RB_TRY(RB_ALLOCATE(a->ctx, a->start, (size_t) red->nrows + 1));
-	return rb_row_starts(a->ctx, red, a->start);
-}
-
 /*
  * Orders the red rows along the box tree's curve, so that consecutive searches are near each other.
  */
@@ -630,9 +618,7 @@ add_search_statistics(const nearest *a)
 		stats->stage[RB_STAGE_CANDIDATES].count += w->looks;
 		stats->stage[RB_STAGE_CANDIDATES].ms += w->ms / a->threads;
 		stats->box_tests += w->boxes;
-		stats->exact_integer += w->asker.env.integer;
-		stats->exact_expansion += w->asker.env.expansion;
-		stats->exact_gmp += w->asker.env.gmp;
+		rb_stats_add_signs(stats, &w->asker.env);
 		stats->stage[RB_STAGE_EXACT].count +=
 			w->asker.env.integer + w->asker.env.expansion + w->asker.env.gmp;
 	}
@@ -652,7 +638,7 @@ search_nearest_of_all(rb_thread *me, nearest *a)
 	if (status == RB_OK)
 		status = rb_ranks(a->ctx, job->blue, &a->rank);
 	if (status == RB_OK)
-		status = find_first_parts_of_red_rows(a);
+		status = rb_row_starts_if_several(a->ctx, job->red, &a->start);
 	if (status == RB_OK)
 		status = order_red_rows(me, a);
 	if (status == RB_OK)

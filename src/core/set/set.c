@@ -200,6 +200,15 @@ rb_row_starts(const rb_context *ctx, const rb_set *set, uint32_t *start)
 	return RB_OK;
 }
 
+rb_status
+rb_row_starts_if_several(rb_context *ctx, const rb_set *set, uint32_t **start)
+{
+	if (set->row_of == NULL)
+		return RB_OK;
+	RB_TRY(RB_ALLOCATE(ctx, *start, (size_t) set->nrows + 1));
+	return rb_row_starts(ctx, set, *start);
+}
+
 /* ---- boxes of rows ---- */
 
 typedef struct row_boxes

@@ -52,6 +52,12 @@ extern rb_status rb_builder_one_face(rb_builder *b, uint32_t from, rb_error *err
  */
 extern rb_status rb_row_starts(const rb_context *ctx, const rb_set *set, uint32_t *start);
 
+/*
+ * Allocates *start and stores where the parts of each row start, as rb_row_starts does. If each row
+ * has one part, *start remains NULL.
+ */
+extern rb_status rb_row_starts_if_several(rb_context *ctx, const rb_set *set, uint32_t **start);
+
 /* Computes the bounding box of the parts from `from` to `to` - 1. */
 static inline void
 rb_parts_box(rb_kind kind, const double *coords, uint32_t from, uint32_t to, double low[3],

@@ -522,23 +522,9 @@ add_hit_statistics(const first_hits *a)
 		stats->stage[RB_STAGE_CANDIDATES].count += w->looks;
 		stats->stage[RB_STAGE_CANDIDATES].ms += w->ms / a->threads;
 		stats->box_tests += w->boxes;
-		stats->exact_integer += w->env.integer;
-		stats->exact_expansion += w->env.expansion;
-		stats->exact_gmp += w->env.gmp;
+		rb_stats_add_signs(stats, &w->env);
 		stats->stage[RB_STAGE_EXACT].count += w->env.integer + w->env.expansion + w->env.gmp;
 	}
-}
-
-/* Finds the first segment of each line. */
-static rb_status
-find_first_segments_of_lines(first_hits *a)
-{
-	const rb_set *red = a->job->red;
-
-	if (red->row_of == NULL)
-		return RB_OK;
-	RB_TRY(RB_ALLOCATE(a->ctx, a->start, (size_t) red->nrows + 1));
-	return rb_row_starts(a->ctx, red, a->start);
 }
 
 /* Allocates the state of each thread. */
@@ -565,7 +551,7 @@ search_hits_of_all(rb_thread *me, first_hits *a)
 	rb_progress(a->ctx, RB_STAGE_GRID, 0, 0);
 	status = rb_ranks(a->ctx, job->blue, &a->rank);
 	if (status == RB_OK)
-		status = find_first_segments_of_lines(a);
+		status = rb_row_starts_if_several(a->ctx, job->red, &a->start);
 	if (status == RB_OK)
 		status =
 			rb_tree_build(me, a->ctx, &a->tree, job->blue, 0, job->blue->nparts, 1, a->rank, a->k);
