@@ -1950,8 +1950,9 @@ and min_dihedral (in degrees) of each tetrahedron; a vertex that was added on th
 Without facets, points and segments, refines the mesh stored in the tables: adds vertices, and replaces the other three tables, whose
 readers see the old mesh until the transaction ends; facet_id, polygon, segment_id, segment and region are preserved.
 min_dihedral: removes tetrahedra with a dihedral angle below that number of degrees (slivers), as far as possible, by flips, moves of vertices
-that this call added inside, and at most one more vertex in ten; 0, the default, keeps them. Those that remain are bad. Facets, segments and
-regions do not change, but faces may not be Delaunay afterwards, and the mesh cannot be refined again.
+that this call added inside, and at most one more vertex in ten; 0, the default, keeps them. Those that remain are bad. Segments and regions
+do not change; faces of a flat facet may be replaced by others with the same corners, unless keep_surface is true. Faces may not be Delaunay
+afterwards, and the mesh cannot be refined again.
 solid: a column of facets; all rows with the same value form a solid, and each solid is meshed separately, in parallel, into the same tables,
 which have a column solid_id. A solid that cannot be meshed raises an error, that of the smallest such value; with on_bad => ''skip'' it is
 skipped, as is a solid with a row that cannot be read; a notice reports the number of skipped solids with reasons, and redblue_last_skipped()

@@ -30,7 +30,8 @@ rb_exchange_old_angle(rb_exchange *x)
 
 	for (uint32_t i = 0; i < x->nold; i++)
 	{
-		const double angle = rb_exchange_angle(x, x->r->mesh.cells[x->old[i]].v);
+		const rb_cell *c = &x->r->mesh.cells[x->old[i]];
+		const double angle = rb_cell_ghost(c) ? least : rb_exchange_angle(x, c->v);
 
 		least = angle < least ? angle : least;
 	}
@@ -83,19 +84,39 @@ is_exchanged_tet_bad(const rb_exchange *x, const uint32_t *v, uint32_t region)
 	return rb_cell_bad(&m, &c, &shape, &kept);
 }
 
+/* Returns true if a new cell is a ghost. */
+static bool
+is_new_cell_ghost(const rb_exchange *x, uint32_t i)
+{
+	return x->tets[i][0] == RB_GHOST;
+}
+
+/* Returns the region of a new cell. */
+static uint32_t
+region_of_new_cell(const rb_exchange *x, uint32_t i)
+{
+	const bool first = x->facet == RB_NOWHERE || i < x->nfirst;
+
+	return x->r->mesh.cells[x->old[first ? 0 : x->nold - 1]].region;
+}
+
 bool
 rb_exchange_keeps_bounds(const rb_exchange *x)
 {
 	const rb_cells *m = &x->r->mesh;
-	const uint32_t region = m->cells[x->old[0]].region;
 	int more = 0;
 
 	if (!(m->ratio < INFINITY) && !m->has_volumes)
 		return true;
 	for (uint32_t i = 0; i < x->nold; i++)
-		more -= is_exchanged_tet_bad(x, m->cells[x->old[i]].v, region);
+	{
+		const rb_cell *c = &m->cells[x->old[i]];
+
+		more -= !rb_cell_ghost(c) && is_exchanged_tet_bad(x, c->v, c->region);
+	}
 	for (uint32_t i = 0; i < x->ntets; i++)
-		more += is_exchanged_tet_bad(x, x->tets[i], region);
+		more += !is_new_cell_ghost(x, i) &&
+				is_exchanged_tet_bad(x, x->tets[i], region_of_new_cell(x, i));
 	return more <= 0;
 }
 
@@ -139,7 +160,8 @@ rb_exchange_star(rb_exchange *x, uint32_t vertex)
 
 /*
  * Lists the faces around the old cells, and the subsegments that are edges of old cells. Returns
- * false if a constrained face lies between two old cells, or if there are too many faces.
+ * false if a constrained face that is not on x->facet lies between two old cells, or if there are
+ * too many faces.
  */
 static bool
 list_exchange_rim(rb_exchange *x)
@@ -158,7 +180,7 @@ list_exchange_rim(rb_exchange *x)
 
 			if (rb_exchange_has(x, c->n[k] >> 2))
 			{
-				if (wall)
+				if (wall && (x->facet == RB_NOWHERE || c->facet[k] != x->facet))
 					return false;
 				continue;
 			}
@@ -320,6 +342,27 @@ mark_segments_of_exchanged_cell(const rb_exchange *x, rb_cell *c)
 	}
 }
 
+/* Returns true if a face of a new cell is one of the two new faces of the exchanged facet. */
+static bool
+is_new_wall(const rb_exchange *x, uint32_t face)
+{
+	uint32_t v[3];
+
+	if (x->facet == RB_NOWHERE)
+		return false;
+	set_exchanged_face(x, face, v);
+	return compare_exchange_faces(v, x->walls[0]) != 0 ||
+		   compare_exchange_faces(v, x->walls[1]) != 0;
+}
+
+/* Makes face k of a cell a face of a facet. */
+static void
+set_exchanged_wall(rb_cell *c, uint32_t k, uint32_t facet)
+{
+	c->bits |= RB_CELL_WALL(k);
+	c->facet[k] = facet;
+}
+
 /* Writes new cell i to its slot and links it. `bits` are its bits before constraints are added. */
 static void
 write_exchange_cell(rb_exchange *x, uint32_t i, uint32_t region, uint32_t bits)
@@ -334,20 +377,26 @@ write_exchange_cell(rb_exchange *x, uint32_t i, uint32_t region, uint32_t bits)
 	for (uint32_t k = 0; k < 4; k++)
 	{
 		const uint32_t mate = x->mates[i][k];
+		const bool wall = is_new_wall(x, i << 2 | k);
 		const rb_exchange_face *f;
+		rb_cell *beyond;
 
 		c->facet[k] = RB_NOWHERE;
 		if ((mate & ON_RIM) == 0)
-		{
 			c->n[k] = x->slots[mate >> 2] << 2 | (mate & 3);
-			continue;
+		else
+		{
+			f = &x->rim[mate & ~ON_RIM];
+			beyond = &m->cells[f->beyond >> 2];
+			c->n[k] = f->beyond;
+			beyond->n[f->beyond & 3] = x->slots[i] << 2 | k;
+			if (f->wall)
+				set_exchanged_wall(c, k, f->facet);
+			if (wall)
+				set_exchanged_wall(beyond, f->beyond & 3, x->facet);
 		}
-		f = &x->rim[mate & ~ON_RIM];
-		c->n[k] = f->beyond;
-		c->facet[k] = f->facet;
-		if (f->wall)
-			c->bits |= RB_CELL_WALL(k);
-		m->cells[f->beyond >> 2].n[f->beyond & 3] = x->slots[i] << 2 | k;
+		if (wall)
+			set_exchanged_wall(c, k, x->facet);
 	}
 	mark_segments_of_exchanged_cell(x, c);
 }
@@ -356,8 +405,7 @@ rb_status
 rb_exchange_cells(rb_exchange *x, bool *done)
 {
 	rb_cells *m = &x->r->mesh;
-	const uint32_t region = m->cells[x->old[0]].region;
-	uint32_t left = 0;
+	uint32_t regions[2], left = 0;
 
 	*done = list_exchange_rim(x) && match_exchange_faces(x) && are_vertices_and_subsegments_kept(x);
 	if (!*done)
@@ -370,8 +418,12 @@ rb_exchange_cells(rb_exchange *x, bool *done)
 
 		left = (bits & RB_CELL_LEFT) != 0 ? bits & (RB_CELL_LEFT | RB_CELL_REASON) : 0;
 	}
+	/* Old cells are overwritten. */
+	regions[0] = region_of_new_cell(x, 0);
+	regions[1] = region_of_new_cell(x, x->ntets - 1);
 	for (uint32_t i = 0; i < x->ntets; i++)
-		write_exchange_cell(x, i, region, left);
+		write_exchange_cell(x, i, regions[x->facet != RB_NOWHERE && i >= x->nfirst],
+							is_new_cell_ghost(x, i) ? 0 : left);
 	for (uint32_t i = x->ntets; i < x->nold; i++)
 	{
 		m->cells[x->old[i]].v[0] = RB_DEAD;

@@ -4,6 +4,7 @@
  *	  for the best location of a vertex.
  *
  *	exchange.c       exchanges a set of cells for other cells of the same space
+ *	edge_flips.c     prepares exchanges that remove an edge, also a diagonal of a facet
  *	slivers.c        removes slivers: flips, moved vertices, added vertices; counts
  */
 #ifndef RB_REFINE_EXCHANGE_H
@@ -39,6 +40,14 @@ typedef struct rb_exchange
 	uint32_t tets[RB_EXCHANGE_TETS][4]; /* Corners of the new cells */
 	uint32_t ntets;
 	uint32_t slots[RB_EXCHANGE_TETS]; /* Cells that the new tetrahedra became */
+	/*
+	 * Facet of which two faces are exchanged for two others, or RB_NOWHERE. Then the old cells and
+	 * the new ones lie on both sides of the facet: those on the side of the first old cell, which is
+	 * not a ghost, come first.
+	 */
+	uint32_t facet;
+	uint32_t walls[2][3]; /* Corners of the two new faces on the facet */
+	uint32_t nfirst;      /* Number of new cells on the side of the first old cell */
 	rb_exchange_face rim[2 * RB_EXCHANGE_TETS];
 	uint32_t nrim;
 	/* For each face of a new cell, the new cell's face or rim face that matches it */
@@ -61,7 +70,7 @@ rb_exchange_at(const rb_exchange *x, uint32_t v)
  */
 extern double rb_exchange_angle(rb_exchange *x, const uint32_t *v);
 
-/* Returns the smallest measure of a dihedral angle of the old cells. */
+/* Returns the smallest measure of a dihedral angle of the old cells, without ghosts. */
 extern double rb_exchange_old_angle(rb_exchange *x);
 
 /*
@@ -87,13 +96,29 @@ extern bool rb_exchange_keeps_bounds(const rb_exchange *x);
 extern bool rb_exchange_star(rb_exchange *x, uint32_t vertex);
 
 /*
+ * Makes the cells around an edge of a cell the old cells. Returns false if the edge is on a segment or
+ * a facet, or if they are too many.
+ */
+extern bool rb_exchange_collect_ring(rb_exchange *x, uint32_t cell, uint32_t e);
+
+/*
+ * Prepares an exchange that removes an edge of a cell, which may be a diagonal in a flat facet.
+ * Returns the smallest measure of a dihedral angle of the new cells, or 2 if there are none; or -1 if
+ * it is not greater than that of the old ones, or if the edge cannot be removed.
+ */
+extern double rb_exchange_flip_edge(rb_exchange *x, uint32_t cell, uint32_t e);
+
+/*
  * Replaces the old cells by the new ones. The new cells must be positively oriented. Sets *done to
  * false, and changes nothing, if they do not have the same boundary, or lack a vertex, a
- * constrained face or a subsegment of the old cells.
+ * constrained face or a subsegment of the old cells. Two faces of x->facet may be missing; then
+ * x->walls become faces of this facet.
  *
  * This is sufficient for a valid mesh: the new tetrahedra, taken with their orientations, have the
  * same boundary as the old ones, so they cover each point as many times as these, which is once
- * inside of the boundary and never outside. As each of them counts positively, none overlap.
+ * inside of the boundary and never outside. As each of them counts positively, none overlap. If
+ * x->facet is on the boundary of the mesh, there are ghosts among both, and the caller must make
+ * sure that the space of the other new cells is that of the other old cells or a part of it.
  */
 extern rb_status rb_exchange_cells(rb_exchange *x, bool *done);
 

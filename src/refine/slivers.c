@@ -5,17 +5,18 @@
  * A Delaunay mesh of good radius-edge ratios still has tetrahedra that are nearly flat: four points
  * near the equator of their circumsphere. Each of them is treated in three ways, in this order:
  *
- *	flips	a face becomes an edge, or the tetrahedra around an edge become others without it, along
- *			the best triangulation of the polygon around the edge
+ *	flips	a face becomes an edge, or the tetrahedra around an edge become others without it, also if
+ *			the edge is a diagonal in a flat facet, which the other diagonal then replaces
  *	moves	a vertex that refinement added inside of the mesh moves to where the smallest angle
  *			around it is largest
  *	points	a vertex is added in a cavity around an edge or around the sliver
  *
- * Vertices that existed before and vertices on segments and facets never move, and the cells on
- * both sides of a constrained face are never exchanged together, so facets, segments and regions
- * remain as they are. A change is made only if the new tetrahedra are positively oriented, by exact
- * signs, if their smallest angle is greater than that of the old ones, and if no more of them
- * exceed the bounds of refinement. As angles only grow, this ends.
+ * Vertices that existed before and vertices on segments and facets never move, and segments remain
+ * as they are. Except for diagonals (edge_flips.c), the cells on both sides of a constrained face
+ * are never exchanged together, so facets and regions remain as they are. A change is made only if
+ * the new tetrahedra are positively oriented, by exact signs, if their smallest angle is greater
+ * than that of the old ones, and if no more of them exceed the bounds of refinement. As angles only
+ * grow, this ends.
  *
  * After L. A. Freitag, C. Ollivier-Gooch: Tetrahedral mesh improvement using swapping and
  * smoothing, 1997, and B. M. Klingner, J. R. Shewchuk: Aggressive tetrahedral mesh improvement,
@@ -37,8 +38,6 @@
 #define ADDING 2
 /* Reciprocal of the maximum share of vertices that are added */
 #define SHARE_ADDED 10
-/* Maximum number of cells around an edge that is removed */
-#define RING 12
 /* Cells that a thread takes at once */
 #define CELLS RB_SIZE(8192, 64)
 
@@ -139,13 +138,13 @@ is_sliver(removal *s, const sliver *one)
 		   cell_angle(s, one->cell) < s->bound;
 }
 
-/* Lists a cell for the next pass if it is a sliver. */
+/* Lists a cell for the next pass if it is a sliver, and not a ghost. */
 static rb_status
 list_if_sliver(removal *s, uint32_t cell)
 {
 	sliver one = {.cell = cell};
 
-	if (cell_angle(s, cell) >= s->bound)
+	if (rb_cell_ghost(&s->r->mesh.cells[cell]) || cell_angle(s, cell) >= s->bound)
 		return RB_OK;
 	memcpy(one.v, s->r->mesh.cells[cell].v, sizeof one.v);
 	return rb_vec_append(s->r->ctx, &s->next, one);
@@ -155,8 +154,11 @@ list_if_sliver(removal *s, uint32_t cell)
 static void
 mark_change_around_sliver(removal *s, uint32_t cell)
 {
+	const uint32_t *v = s->r->mesh.cells[cell].v;
+
 	for (int k = 0; k < 4; k++)
-		s->changed[s->r->mesh.cells[cell].v[k]] = (uint8_t) (s->pass + 1);
+		if (v[k] != RB_GHOST)
+			s->changed[v[k]] = (uint8_t) (s->pass + 1);
 }
 
 /* Returns true if treating a sliver may succeed now although it failed before. */
@@ -183,158 +185,6 @@ exchange_cells(removal *s, bool *done)
 
 /* ---- flips ---- */
 
-/* A polygon around an edge, and its best triangulation */
-typedef struct polygon
-{
-	uint32_t a, b; /* Ends of the edge; each side of the polygon forms a positive (a, b, p, q) */
-	uint32_t p[RING];
-	int n;
-	/*
-	 * For each chord, the smallest angle of the best triangulation of what it cuts off, and the
-	 * third corner of the triangle there
-	 */
-	double angle[RING][RING];
-	int8_t apex[RING][RING];
-} polygon;
-
-/*
- * Makes the cells around an edge the old cells of the exchange. Returns false if the edge cannot be
- * removed.
- */
-static bool
-collect_ring_at_sliver(removal *s, uint32_t cell, uint32_t e, polygon *g)
-{
-	const rb_cells *m = &s->r->mesh;
-	rb_exchange *x = &s->x;
-	rb_edge_ring ring = rb_ring_begin(m, cell, e);
-
-	if ((m->cells[cell].bits & RB_CELL_SEGMENT(e)) != 0)
-		return false;
-	g->a = ring.a;
-	g->b = ring.b;
-	g->n = 0;
-	x->nold = 0;
-	do
-	{
-		const rb_cell *c = &m->cells[ring.cell];
-
-		if (g->n == RING || rb_cell_ghost(c) || (c->bits & RB_CELL_WALL(ring.to)) != 0)
-			return false;
-		x->old[x->nold++] = ring.cell;
-		g->p[g->n++] = c->v[ring.to];
-		rb_ring_next(m, &ring);
-	} while (ring.cell != cell);
-	if (g->n < 3)
-		return false;
-	if (rb_orient3d_at(&x->env, rb_site_at(m, g->a), rb_site_at(m, g->b), rb_site_at(m, g->p[0]),
-					   rb_site_at(m, g->p[1])) < 0)
-	{
-		const uint32_t a = g->a;
-
-		g->a = g->b;
-		g->b = a;
-	}
-	return true;
-}
-
-/* Sets v to the new cell on one side of triangle ijk of the polygon, where i < j < k. */
-static void
-set_sliver_polygon_cell(const polygon *g, int i, int j, int k, bool at_b, uint32_t *v)
-{
-	v[0] = at_b ? g->p[k] : g->a;
-	v[1] = at_b ? g->b : g->p[k];
-	v[2] = g->p[i];
-	v[3] = g->p[j];
-}
-
-/*
- * Returns the smallest angle of the two cells at triangle ijk or, if this is not greater than
- * `least`, any value that is not greater.
- */
-static double
-measure_sliver_polygon_triangle(removal *s, const polygon *g, int i, int j, int k, double least)
-{
-	uint32_t v[4];
-	double angle, other;
-
-	set_sliver_polygon_cell(g, i, j, k, false, v);
-	angle = rb_exchange_angle(&s->x, v);
-	if (angle <= least)
-		return angle;
-	set_sliver_polygon_cell(g, i, j, k, true, v);
-	other = rb_exchange_angle(&s->x, v);
-	return other < angle ? other : angle;
-}
-
-/*
- * Finds the triangulation of the polygon whose cells have the largest smallest angle, by dynamic
- * programming over its chords. Returns that angle or, if it is not greater than `least`, any value
- * that is not greater.
- */
-static double
-triangulate_sliver_polygon(removal *s, polygon *g, double least)
-{
-	for (int i = 0; i + 1 < g->n; i++)
-		g->angle[i][i + 1] = 2;
-	for (int span = 2; span < g->n; span++)
-		for (int i = 0; i + span < g->n; i++)
-		{
-			const int k = i + span;
-			double best = -1;
-
-			for (int j = i + 1; j < k; j++)
-			{
-				double angle = g->angle[i][j] < g->angle[j][k] ? g->angle[i][j] : g->angle[j][k];
-				double own;
-
-				if (angle <= best || angle <= least)
-					continue;
-				own = measure_sliver_polygon_triangle(s, g, i, j, k, best > least ? best : least);
-				angle = own < angle ? own : angle;
-				if (angle > best)
-				{
-					best = angle;
-					g->apex[i][k] = (int8_t) j;
-				}
-			}
-			g->angle[i][k] = best;
-		}
-	return g->angle[0][g->n - 1];
-}
-
-/* Appends the new cells of the triangles that chord ik cuts off. */
-static void
-append_sliver_polygon_cells(removal *s, const polygon *g, int i, int k)
-{
-	const int j = g->apex[i][k];
-	rb_exchange *x = &s->x;
-
-	if (k - i < 2)
-		return;
-	set_sliver_polygon_cell(g, i, j, k, false, x->tets[x->ntets++]);
-	set_sliver_polygon_cell(g, i, j, k, true, x->tets[x->ntets++]);
-	append_sliver_polygon_cells(s, g, i, j);
-	append_sliver_polygon_cells(s, g, j, k);
-}
-
-/* Prepares the removal of an edge. Returns the smallest new angle, or -1 if nothing is gained. */
-static double
-prepare_sliver_edge_removal(removal *s, uint32_t cell, uint32_t e)
-{
-	polygon g;
-	double before, after;
-
-	if (!collect_ring_at_sliver(s, cell, e, &g))
-		return -1;
-	before = rb_exchange_old_angle(&s->x);
-	after = triangulate_sliver_polygon(s, &g, before);
-	if (!(after > before))
-		return -1;
-	s->x.ntets = 0;
-	append_sliver_polygon_cells(s, &g, 0, g.n - 1);
-	return rb_exchange_keeps_bounds(&s->x) ? after : -1;
-}
-
 /*
  * Prepares the replacement of a face by an edge between the corners opposite to it. Returns the
  * smallest new angle, or -1 if nothing is gained.
@@ -351,6 +201,7 @@ prepare_sliver_face_removal(removal *s, uint32_t cell, uint32_t i)
 
 	if ((c->bits & RB_CELL_WALL(i)) != 0 || rb_cell_ghost(&m->cells[beyond >> 2]))
 		return -1;
+	x->facet = RB_NOWHERE;
 	x->old[0] = cell;
 	x->old[1] = beyond >> 2;
 	x->nold = 2;
@@ -369,7 +220,7 @@ prepare_sliver_face_removal(removal *s, uint32_t cell, uint32_t i)
 static double
 prepare_sliver_flip(removal *s, uint32_t cell, uint32_t k)
 {
-	return k < 6 ? prepare_sliver_edge_removal(s, cell, k)
+	return k < 6 ? rb_exchange_flip_edge(&s->x, cell, k)
 				 : prepare_sliver_face_removal(s, cell, k - 6);
 }
 
@@ -480,6 +331,7 @@ collect_star_at_sliver(removal *s, uint32_t cell, uint32_t vertex)
 
 	if (vertex < s->nkept || m->kind[vertex] != RB_VERTEX_INSIDE)
 		return false;
+	x->facet = RB_NOWHERE;
 	x->old[0] = cell;
 	x->nold = 1;
 	for (uint32_t i = 0; i < x->nold; i++)
@@ -544,6 +396,7 @@ collect_neighbors_of_sliver(removal *s, uint32_t cell)
 	rb_exchange *x = &s->x;
 	const rb_cell *c = &m->cells[cell];
 
+	x->facet = RB_NOWHERE;
 	x->old[0] = cell;
 	x->nold = 1;
 	for (uint32_t k = 0; k < 4; k++)
@@ -682,9 +535,7 @@ add_vertex_near_sliver(removal *s, uint32_t cell, bool *done)
 		return RB_OK;
 	for (uint32_t e = 0; e < 6 && !*done; e++)
 	{
-		polygon g;
-
-		if (!collect_ring_at_sliver(s, cell, e, &g))
+		if (!rb_exchange_collect_ring(&s->x, cell, e))
 			continue;
 		start_search_at_mean(s, cell, 1u << rb_cell_edge_from(e) | 1u << rb_cell_edge_to(e));
 		RB_TRY(fill_cavity_at_sliver(s, done));

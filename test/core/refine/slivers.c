@@ -36,6 +36,16 @@ narrow_wedge(void)
 	wedge();
 }
 
+/*
+ * Builds a torus of quadrilaterals, which are flat up to rounding. Its tetrahedralization contains
+ * flat tetrahedra with two faces on a facet, inside or outside of the torus.
+ */
+static void
+fine_torus(void)
+{
+	torus_of(32, 16);
+}
+
 typedef struct sliver_model
 {
 	void (*model)(void);
@@ -43,19 +53,22 @@ typedef struct sliver_model
 	rb_keep keep;
 	double max_volume;
 	double below_10; /* Maximum share of tetrahedra below 10 degrees after the removal */
+	double least;    /* Minimum angle after the removal of those below 5 degrees */
 } sliver_model;
 
 static const sliver_model sliver_models[] = {
-	{cube, "cube", RB_KEEP_INSIDE, 2e-4, 0},
-	{shaken_grid, "shaken grid", RB_KEEP_INSIDE, .01, .005},
-	{nested, "nested", RB_KEEP_INSIDE, INFINITY, .005},
-	{torus, "torus", RB_KEEP_INSIDE, INFINITY, .05},
-	{cloud_in_box, "cloud in box", RB_KEEP_INSIDE, .05, .002},
-	{cloud_in_box, "hull of cloud in box", RB_KEEP_HULL, .05, .002},
-	{cube_with_walls, "cube with walls", RB_KEEP_INSIDE, 2e-3, .005},
-	{layers, "layers", RB_KEEP_HULL, INFINITY, .1},
-	{segments_only, "segments", RB_KEEP_HULL, INFINITY, .05},
-	{narrow_wedge, "wedge of one degree", RB_KEEP_INSIDE, INFINITY, 1},
+	{cube, "cube", RB_KEEP_INSIDE, 2e-4, 0, 0},
+	{shaken_grid, "shaken grid", RB_KEEP_INSIDE, .01, .005, 0},
+	{nested, "nested", RB_KEEP_INSIDE, INFINITY, .005, 0},
+	{torus, "torus", RB_KEEP_INSIDE, INFINITY, .05, 0},
+	{cloud_in_box, "cloud in box", RB_KEEP_INSIDE, .05, .002, 0},
+	{cloud_in_box, "hull of cloud in box", RB_KEEP_HULL, .05, .002, 0},
+	{cube_with_walls, "cube with walls", RB_KEEP_INSIDE, 2e-3, .005, 0},
+	{layers, "layers", RB_KEEP_HULL, INFINITY, .1, 0},
+	{segments_only, "segments", RB_KEEP_HULL, INFINITY, .05, 0},
+	{narrow_wedge, "wedge of one degree", RB_KEEP_INSIDE, INFINITY, 1, 0},
+	{fine_torus, "fine torus", RB_KEEP_INSIDE, INFINITY, 0, 5},
+	{fine_torus, "hull of fine torus", RB_KEEP_HULL, INFINITY, .05, 4},
 };
 
 #define SLIVER_MODELS (sizeof sliver_models / sizeof sliver_models[0])
@@ -203,9 +216,9 @@ hash_items(const uint32_t *v, int corners, const uint32_t *of, uint32_t n)
 	return sum;
 }
 
-/* Returns true if the vertices on the surface, the faces and the edges are the same. */
+/* Returns true if the vertices on the surface and the edges of segments are the same. */
 static bool
-same_surface(const rb_tets *a, const rb_tets *b)
+same_vertices_and_edges(const rb_tets *a, const rb_tets *b)
 {
 	for (uint32_t i = 0; i < a->npoints; i++)
 		if (a->kind[i] != b->kind[i] || a->parent[i] != b->parent[i] ||
@@ -213,11 +226,24 @@ same_surface(const rb_tets *a, const rb_tets *b)
 			 memcmp(a->points + 3 * (size_t) i, b->points + 3 * (size_t) i, sizeof(double[3])) !=
 				 0))
 			return false;
-	return a->nfaces == b->nfaces && a->nedges == b->nedges &&
-		   hash_items(a->faces[0], 3, a->face_facet, a->nfaces) ==
-			   hash_items(b->faces[0], 3, b->face_facet, b->nfaces) &&
-		   hash_items(a->edges[0], 2, a->edge_segment, a->nedges) ==
-			   hash_items(b->edges[0], 2, b->edge_segment, b->nedges);
+	return a->nedges == b->nedges && hash_items(a->edges[0], 2, a->edge_segment, a->nedges) ==
+										 hash_items(b->edges[0], 2, b->edge_segment, b->nedges);
+}
+
+/* Returns true if each facet has the same number of faces. */
+static bool
+same_number_of_faces(const rb_tets *a, const rb_tets *b)
+{
+	return a->nfaces == b->nfaces &&
+		   memcmp(a->face_facet, b->face_facet, a->nfaces * sizeof *a->face_facet) == 0;
+}
+
+/* Returns true if the faces of all facets are the same. */
+static bool
+same_faces(const rb_tets *a, const rb_tets *b)
+{
+	return a->nfaces == b->nfaces && hash_items(a->faces[0], 3, a->face_facet, a->nfaces) ==
+										 hash_items(b->faces[0], 3, b->face_facet, b->nfaces);
 }
 
 /* Compares the mesh of a model with and without the removal. */
@@ -251,8 +277,11 @@ compare_model(const sliver_model *model, double degrees)
 		  (unsigned long) after.not_delaunay);
 	(void) count_faults(&from, model->keep, &u, true, &faults);
 	CHECK(faults == 0, "%s: %lu faults that are allowed", model->name, (unsigned long) faults);
-	look(model->name, &from, &u);
-	CHECK(same_surface(&t, &u), "%s: the surface changed", model->name);
+	/* Flat regions between the torus and its hull are gone. */
+	if (model->model != fine_torus || model->keep == RB_KEEP_INSIDE)
+		look(model->name, &from, &u);
+	CHECK(same_vertices_and_edges(&t, &u), "%s: the surface changed", model->name);
+	CHECK(same_number_of_faces(&t, &u), "%s: other numbers of faces", model->name);
 	CHECK(u.npoints == t.npoints + report.slivers.added, "%s: %u points", model->name, u.npoints);
 	allowed = t.npoints + t.npoints / 10;
 	CHECK(u.npoints <= allowed, "%s: %u points", model->name, u.npoints);
@@ -261,6 +290,7 @@ compare_model(const sliver_model *model, double degrees)
 		  "%s: %g and %g degrees", model->name, plain.min_dihedral, report.min_dihedral);
 	CHECK(after.least >= fmin(before.least, degrees) * (1 - 1e-9), "%s: from %g to %g degrees",
 		  model->name, before.least, after.least);
+	CHECK(after.least >= model->least, "%s: %g degrees", model->name, after.least);
 	CHECK(after.large_ratio <= before.large_ratio, "%s: %lu of a large ratio", model->name,
 		  (unsigned long) after.large_ratio);
 	if (degrees == 10)
@@ -295,14 +325,15 @@ same_on_threads(void)
 {
 	static const struct
 	{
+		size_t model;
 		double max_volume;
 		uint32_t least; /* Minimum number of tetrahedra, which makes threads start */
-	} sizes[] = {{.05, 1}, {.0025, RB_TEAM_FROM + 1}};
-	const sliver_model *model = &sliver_models[4];
-	rb_refine_options o = sliver_options(model, 10);
+	} sizes[] = {{4, .05, 1}, {4, .0025, RB_TEAM_FROM + 1}, {SLIVER_MODELS - 1, INFINITY, 1}};
 
 	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
 	{
+		const sliver_model *model = &sliver_models[sizes[i].model];
+		rb_refine_options o = sliver_options(model, 10);
 		rb_refine_report first, report;
 		rb_tets t, u;
 		rb_plc from;
@@ -364,6 +395,34 @@ vertices_kept(void)
 	CHECK(faults == 0, "%lu faults", (unsigned long) faults);
 	free(before);
 	rb_tets_free(memory, &t);
+}
+
+/* The faces of flat facets are other ones afterwards, unless the surface must be kept. */
+static void
+surface_kept(void)
+{
+	const sliver_model *model = &sliver_models[SLIVER_MODELS - 1];
+	rb_plc from;
+
+	(void) build(model->model, model->name, AS_IT_IS);
+	from = plc();
+	for (int keep_surface = 0; keep_surface < 2; keep_surface++)
+	{
+		rb_refine_options o = sliver_options(model, 0);
+		rb_refine_report plain, report;
+		rb_tets t, u;
+
+		o.keep_surface = keep_surface;
+		if (refine(&from, model->keep, &o, &t, &plain) != RB_OK)
+			return;
+		o.min_dihedral = 5;
+		if (refine(&from, model->keep, &o, &u, &report) != RB_OK)
+			return;
+		CHECK(report.slivers.flips > 0, "no flips");
+		CHECK(same_faces(&t, &u) == o.keep_surface, "surface kept: %d", o.keep_surface);
+		rb_tets_free(memory, &t);
+		rb_tets_free(memory, &u);
+	}
 }
 
 /* No vertex is added on the surface or beyond the maximum number. */
@@ -484,6 +543,7 @@ main(void)
 	CHECK_RUN(models_compared);
 	CHECK_RUN(same_on_threads);
 	CHECK_RUN(vertices_kept);
+	CHECK_RUN(surface_kept);
 	CHECK_RUN(limits_kept);
 	CHECK_RUN(stopped);
 	CHECK_RUN(budgets);
