@@ -40,6 +40,8 @@ rb_status_text(rb_status status)
 			return "a row is not a valid solid";
 		case RB_BAD_POLYGON:
 			return "a row is not a valid polygon";
+		case RB_BAD_PLANE:
+			return "a row has no plane";
 		case RB_BAD_PLC:
 			return "could not build a mesh from the input";
 		case RB_BAD_FILE:

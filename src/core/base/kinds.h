@@ -13,15 +13,16 @@
 #include "core/base/host_device.h"
 
 /* kind, points, coordinates per point; an object's points are stored one after the other */
-#define RB_KIND_LIST(X)                                                                  \
-	X(RB_TRIANGLE3, 3, 3) /* a b c; zero area allowed */                                 \
-	X(RB_SEGMENT3, 2, 3)  /* a b; zero length allowed */                                 \
-	X(RB_SEGMENT2, 2, 2)  /* a b, in the plane */                                        \
-	X(RB_BOX3, 2, 3)      /* low, high; low <= high on each axis */                      \
-	X(RB_BOX2, 2, 2)                                                                     \
-	X(RB_POINT3, 1, 3)  /* not joined itself: converted to a ray */                      \
-	X(RB_CUBOID3, 2, 3) /* center, size >= 0; not joined itself: converted to its box */ \
-	X(RB_EDGE2, 2, 2)   /* edge of a polygon in the plane; zero length marks a ring (set.h) */
+#define RB_KIND_LIST(X)                                                                        \
+	X(RB_TRIANGLE3, 3, 3) /* a b c; zero area allowed */                                       \
+	X(RB_SEGMENT3, 2, 3)  /* a b; zero length allowed */                                       \
+	X(RB_SEGMENT2, 2, 2)  /* a b, in the plane */                                              \
+	X(RB_BOX3, 2, 3)      /* low, high; low <= high on each axis */                            \
+	X(RB_BOX2, 2, 2)                                                                           \
+	X(RB_POINT3, 1, 3)  /* not joined itself: converted to a ray */                            \
+	X(RB_CUBOID3, 2, 3) /* center, size >= 0; not joined itself: converted to its box */       \
+	X(RB_EDGE2, 2, 2)   /* edge of a polygon in the plane; zero length marks a ring (set.h) */ \
+	X(RB_PLANE3, 2, 3)  /* point, normal; not joined itself: cuts solids */
 
 #define RB_KIND_NAME(kind, points, dims) kind,
 typedef enum rb_kind
@@ -71,6 +72,7 @@ typedef enum rb_predicate
 	RB_CUBOID,     /* volume and fraction of a block that is inside a solid */
 	RB_AREA,       /* area of what two polygons of the plane share */
 	RB_LENGTH,     /* length of the part of a line in a polygon of the plane */
+	RB_SECTION,    /* section of a solid or surface by a plane */
 	/* how a point, line, surface or solid lies relative to a solid */
 	RB_POSITION
 } rb_predicate;
@@ -151,6 +153,8 @@ enum
 	X(RB_CUBOID, RB_CUBOID3, RB_TRIANGLE3, rb_compose_cuboids)         \
 	X(RB_AREA, RB_EDGE2, RB_EDGE2, rb_compose_areas)                   \
 	X(RB_LENGTH, RB_SEGMENT2, RB_EDGE2, rb_compose_lengths)            \
+	X(RB_SECTION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_sections)     \
+	X(RB_SECTION, RB_TRIANGLE3, RB_PLANE3, rb_compose_sections)        \
 	X(RB_POSITION, RB_POINT3, RB_TRIANGLE3, rb_compose_positions)      \
 	X(RB_POSITION, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_positions)    \
 	X(RB_POSITION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_positions)
@@ -236,6 +240,7 @@ rb_predicate_has_payload(rb_predicate predicate)
 #define RB_OVERLAP_WORDS 6
 #define RB_CUBOID_WORDS 2
 #define RB_FIRST_HITS_WORDS 4
+#define RB_SECTION_WORDS 4
 
 /* Returns the number of eight-byte payload words of a pair in a block. */
 RB_HOST_DEVICE int
@@ -257,6 +262,8 @@ rb_payload_words(rb_predicate predicate)
 			return RB_CUBOID_WORDS;
 		case RB_FIRST_HITS: /* words: fraction, x, y, z */
 			return RB_FIRST_HITS_WORDS;
+		case RB_SECTION: /* words: an rb_section_mark, and what it stands for */
+			return RB_SECTION_WORDS;
 		default:
 			return 1;
 	}

@@ -71,6 +71,7 @@ typedef enum rb_status
 	/* a row is not a valid solid; need is its id, text says why, limit is an rb_solid_side */
 	RB_BAD_SOLID,
 	RB_BAD_POLYGON, /* a row is not a valid polygon; need, text, limit as for RB_BAD_SOLID */
+	RB_BAD_PLANE,   /* a row has no plane; need is its id, text says why */
 	RB_BAD_PLC,     /* no mesh can be built; a flaw describes why (plc.h) */
 	RB_BAD_FILE,    /* a temporary file could not be read; text says why */
 	RB_BAD_REPLY    /* the process that ran the join returned an inconsistent result */
@@ -112,6 +113,7 @@ typedef enum rb_solid_side
 	RB_SOLID_OF_SOLIDS,
 	RB_SOLID_OF_RED,
 	RB_SOLID_OF_BLUE,
+	RB_SOLID_OF_FIRST, /* the first side, which is called solids */
 	RB_SOLID_SIDE = 3, /* mask of the values above */
 	/* bit that is set if the rows form closed surfaces only together; each row may be a face */
 	RB_SOLID_TOGETHER = 4
@@ -895,6 +897,7 @@ typedef struct rb_job
 	double min_volume; /* RB_OVERLAP: pairs with a smaller volume are left out; >= 0 and finite */
 	/* true to skip rows that are not valid solids instead of failing with RB_BAD_SOLID */
 	bool skip_bad;
+	bool flat;      /* RB_SECTION: points have coordinates in the plane */
 	bool by_object; /* RB_VALIDITY: each row is a complete object */
 	/*
 	 * RB_PAIRS: fill every block but the last, however long that takes. RB_GROUPS: fail with

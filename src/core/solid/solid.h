@@ -644,6 +644,22 @@ typedef struct rb_overlap
 extern rb_status rb_overlap_measure(rb_context *ctx, const rb_set *red, const rb_set *blue,
 									bool depth, rb_overlap *overlap);
 
+/* ---- sections (sections.c) ---- */
+
+/*
+ * First payload word of RB_SECTION. The records of a section follow one another: points with three
+ * coordinates, or two and a 0 if they are in the plane, then the end with the area. A ring or a
+ * closed line repeats its first point.
+ */
+typedef enum rb_section_mark
+{
+	RB_SECTION_CONTINUES, /* Another point of a ring or line */
+	RB_SECTION_POLYGON,   /* First point of a polygon, on its outer ring */
+	RB_SECTION_RING,      /* First point of a hole of the polygon */
+	RB_SECTION_LINE,      /* First point of a line */
+	RB_SECTION_END        /* The area, which is 0 if the surface is not closed */
+} rb_section_mark;
+
 /* ---- position of one row (position.c) ---- */
 
 /*

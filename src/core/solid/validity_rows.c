@@ -427,7 +427,9 @@ report_first_invalid_row(solid_checks *a, bool skip, rb_solid_side of)
 	for (int fault = 0; fault < RB_SOLID_FAULTS; fault++)
 	{
 		a->ctx->stats.bad_solids += a->because[fault];
-		a->ctx->stats.bad_because[of == RB_SOLID_OF_RED ? 0 : 1][fault] += a->because[fault];
+		a->ctx->stats
+			.bad_because[of == RB_SOLID_OF_RED || of == RB_SOLID_OF_FIRST ? 0 : 1][fault] +=
+			a->because[fault];
 	}
 	if (a->first == UINT32_MAX || skip)
 		return RB_OK;
