@@ -218,6 +218,42 @@ COMMENT ON FUNCTION redblue_segment_intersections_query IS
 VALUES and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and
 those of redblue_segment_intersections.';
 
+-- ---- sections ----
+
+CREATE FUNCTION redblue_sections(
+	solids regclass, planes regclass,
+	solids_id name DEFAULT NULL, planes_id name DEFAULT NULL,
+	solids_geom name DEFAULT NULL, planes_geom name DEFAULT NULL,
+	solid name DEFAULT NULL, face_tolerance float8 DEFAULT NULL,
+	on_bad text DEFAULT 'error', flat boolean DEFAULT false,
+	OUT solid_id bigint, OUT plane_id bigint, OUT geom geometry, OUT area float8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_sections'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_sections IS
+'Returns the section of each solid by each plane that cuts it: polygons with holes, and their area. A surface that is not closed has lines
+instead, and the area 0. A row of planes is a point and a normal (columns x, y, z, nx, ny, nz), or three points (a triangle, as a geometry
+with Z or in the columns ax to cz). A corner of a solid in the plane counts as above it, so a face in the plane belongs to the section only if
+the solid is below it. Rings are counterclockwise if seen from the tip of the normal, and closed whatever the input. Each coordinate, and the
+area, is the double nearest to the exact one. With flat, the geometry has coordinates in the plane, without Z: the first point of the plane is
+the origin, the first axis is horizontal, and the second one points upward. Solids, solid, on_bad and errors are those of
+redblue_solid_measures; 22023 a row of planes without a plane.';
+
+CREATE FUNCTION redblue_sections_query(
+	solids text, planes text,
+	solids_id name DEFAULT NULL, planes_id name DEFAULT NULL,
+	solids_geom name DEFAULT NULL, planes_geom name DEFAULT NULL,
+	solid name DEFAULT NULL, face_tolerance float8 DEFAULT NULL,
+	on_bad text DEFAULT 'error', flat boolean DEFAULT false,
+	OUT solid_id bigint, OUT plane_id bigint, OUT geom geometry, OUT area float8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_sections_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_sections_query IS
+'Returns the result of redblue_sections for the rows of two queries. Each text is a single read-only SELECT (including WITH, VALUES and
+TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those of
+redblue_sections.';
+
 -- ---- tiles ----
 
 CREATE FUNCTION redblue_meets_tile(geom geometry, tile_low float8[], tile_high float8[], distance float8 DEFAULT 0) RETURNS boolean

@@ -39,7 +39,10 @@ raise_invalid_solid_of_side(const char *function, const rb_error *error)
 		 error->limit & RB_SOLID_TOGETHER
 			 ? errhint("The rows of %s form closed surfaces only together.  If each row is a face, "
 					   "name the column that identifies the solids: %s => '...'.",
-					   name, side == RB_SOLID_OF_SOLIDS ? "solid" : psprintf("%s_solid", name))
+					   name,
+					   side == RB_SOLID_OF_RED || side == RB_SOLID_OF_BLUE
+						   ? psprintf("%s_solid", name)
+						   : "solid")
 			 : errhint("Use redblue_solid_check for a report on all rows, or on_bad => 'skip' to "
 					   "skip invalid solids.")));
 	pg_unreachable();
@@ -154,6 +157,14 @@ rb_raise_of(const char *function, const char *what, rb_status status, const rb_e
 			break;
 		case RB_BAD_POLYGON:
 			raise_invalid_polygon_of_side(function, error);
+			break;
+		case RB_BAD_PLANE:
+			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+							errmsg("%s: id %lld of planes has no plane", function,
+								   (long long) error->need),
+							errdetail("%s", error->text),
+							errhint("A plane is a point and a normal, or three points that are not "
+									"on one line.")));
 			break;
 		case RB_BAD_FILE:
 			ereport(ERROR, (errcode(ERRCODE_IO_ERROR), errmsg("%s: %s", function, text)));

@@ -6,6 +6,7 @@
  *	cursor.c				the choice between all results
  *	aggregates.c			counts, matched rows, grouped pairs
  *	intersections.c			intersections of the pairs
+ *	section_rows.c			sections by planes
  */
 #ifndef RB_PG_EXEC_AGGREGATES_H
 #define RB_PG_EXEC_AGGREGATES_H
@@ -51,6 +52,8 @@ struct rb_cursor
 	bool of_parts;
 	rb_set part[2];
 	struct rb_shaping *shaping;
+
+	struct rb_section_rows *sections; /* For sections */
 };
 
 /* Returns the id of a row. Ids that count up from first_id may wrap around. */
@@ -112,5 +115,12 @@ extern uint64 rb_groups_of(const rb_cursor *rows, uint32 row, const uint32_t **m
 extern void rb_shapes_open(rb_cursor *rows, MemoryContext context);
 /* Returns the next intersection as a row. Returns false after the last one. */
 extern bool rb_shapes_next(rb_cursor *rows, Datum *values);
+
+/* ---- section_rows.c ---- */
+
+/* Prepares a cursor for sections by planes, before the join starts. */
+extern void rb_sections_open(rb_cursor *rows, MemoryContext context);
+/* Computes the next output row. Returns false after the last one. */
+extern bool rb_sections_next(rb_cursor *rows, Datum *values);
 
 #endif /* RB_PG_EXEC_AGGREGATES_H */

@@ -6,6 +6,7 @@
  *	counts, matched	blocks with a value for each row (aggregates.c)
  *	groups			rows: for each row the rows that it is paired with (aggregates.c)
  *	shapes			rows: the intersection of each pair of rows (intersections.c)
+ *	sections		rows: the section of each solid by each plane (section_rows.c)
  *	blocks			rows: pairs as arrays, for programs that want these: the stream's own
  *					blocks, without a copy
  *
@@ -103,6 +104,10 @@ static const rb_row_shape shapes[] = {
 						 6,
 						 {RB_VALUE_INT8, RB_VALUE_INT8, RB_VALUE_GEOMETRY, RB_VALUE_FLOAT8,
 						  RB_VALUE_FLOAT8, RB_VALUE_FLOAT8_ARRAY}},
+	[RB_RESULT_SECTIONS] = {RB_ROWS_SINGLE,
+							0,
+							4,
+							{RB_VALUE_INT8, RB_VALUE_INT8, RB_VALUE_GEOMETRY, RB_VALUE_FLOAT8}},
 };
 
 const rb_row_shape *
@@ -370,6 +375,8 @@ rb_cursor_open(const rb_join *join, rb_result result, rb_result_side of, const r
 		default:
 			break;
 	}
+	if (result == RB_RESULT_SECTIONS)
+		rb_sections_open(rows, context);
 	job = rb_run_job(rows->run);
 	job.whole = result == RB_RESULT_BLOCKS;
 	if (result == RB_RESULT_COUNT)
@@ -403,6 +410,8 @@ rb_cursor_next_row(rb_cursor *rows, Datum *values)
 		case RB_RESULT_SHAPES:
 		case RB_RESULT_SPANS:
 			return rb_shapes_next(rows, values);
+		case RB_RESULT_SECTIONS:
+			return rb_sections_next(rows, values);
 		default:
 			return next_block_as_packed_columns(rows, values);
 	}

@@ -38,7 +38,8 @@ typedef enum rb_result
 	RB_RESULT_GROUPS,    /* red_id, its blue_ids, their number; only in a plan */
 	RB_RESULT_BLOCKS,    /* n, red, blue as packed bytes */
 	RB_RESULT_SHAPES,    /* red_id, blue_id, geom */
-	RB_RESULT_SPANS      /* segment_id, triangle_id, geom, from_fraction, to_fraction, fractions */
+	RB_RESULT_SPANS,     /* segment_id, triangle_id, geom, from_fraction, to_fraction, fractions */
+	RB_RESULT_SECTIONS   /* solid_id, plane_id, geom, area */
 } rb_result;
 
 /*
@@ -99,8 +100,8 @@ static inline bool
 rb_join_has_solids(const rb_join *join)
 {
 	return join->predicate == RB_RAY_PARITY || join->predicate == RB_INSIDE ||
-		   join->predicate == RB_CUBOID || rb_join_relates_solids(join) ||
-		   rb_join_is_of_each_solid(join);
+		   join->predicate == RB_CUBOID || join->predicate == RB_SECTION ||
+		   rb_join_relates_solids(join) || rb_join_is_of_each_solid(join);
 }
 
 /* Returns true if each row of the last side is a polygon of the plane. */
@@ -110,14 +111,23 @@ rb_join_has_polygons(const rb_join *join)
 	return join->predicate == RB_AREA || join->predicate == RB_LENGTH;
 }
 
+/* Returns true if the join always runs on the CPU of this process. */
+static inline bool
+rb_join_is_local(const rb_join *join)
+{
+	return join->predicate == RB_VALIDITY || join->predicate == RB_SECTION ||
+		   rb_join_is_ranked(join);
+}
+
 /*
  * Returns true if the join can be restricted to a tile. It cannot if each row is reported on its
- * own, or if the rows of the other side are ranked.
+ * own, if the rows of the other side are ranked, or if they are planes, which have no ends.
  */
 static inline bool
 rb_join_has_tile(const rb_join *join)
 {
-	return !rb_join_is_ranked(join) && !rb_join_is_of_each_solid(join);
+	return !rb_join_is_ranked(join) && !rb_join_is_of_each_solid(join) &&
+		   join->predicate != RB_SECTION;
 }
 
 /* Returns true if each pair consists of two parts of one row. */
@@ -132,6 +142,13 @@ static inline int
 rb_join_sides(const rb_join *join)
 {
 	return join->side[1] == NULL ? 1 : 2;
+}
+
+/* Returns the side whose rows are solids, if not all are: the last one, or the one that is cut. */
+static inline int
+rb_join_solid_side(const rb_join *join)
+{
+	return join->predicate == RB_SECTION ? 0 : rb_join_sides(join) - 1;
 }
 
 /* Returns true if a side has triangles, and therefore faces. */
@@ -283,6 +300,7 @@ typedef struct rb_call_args
 	rb_contact_faces contact; /* Faces that count as contact of an overlap */
 	bool depth;               /* True if the depth of an overlap is wanted */
 	double min_volume;        /* Least volume of an overlap that is returned */
+	bool flat;                /* True if sections have coordinates in their planes */
 	bool skip_bad;            /* True if invalid solids are skipped instead of raising an error */
 	rb_box tile;              /* Tile, for rb_join_has_tile; dims is 0 if not given */
 	rb_model_frame frame;     /* Frame of the model, for RB_CUBOID */

@@ -49,7 +49,8 @@ has_rows_of_several_parts(const rb_join_run *run)
 static bool
 has_object_column(const rb_join_run *run, rb_solid_side of)
 {
-	const int side = of == RB_SOLID_OF_RED ? 0 : rb_join_sides(run->join) - 1;
+	const int side =
+		of == RB_SOLID_OF_RED || of == RB_SOLID_OF_FIRST ? 0 : rb_join_sides(run->join) - 1;
 
 	return run->call.source[side].object_name != NULL;
 }
@@ -417,6 +418,7 @@ rb_run_job(const rb_join_run *run)
 	job.depth = run->call.depth;
 	job.min_volume = run->call.min_volume;
 	job.frame = run->call.frame;
+	job.flat = run->call.flat;
 	job.skip_bad = run->call.skip_bad;
 	job.by_object = run->call.source[0].object_name != NULL;
 	job.tile = rb_spill_has_begun(run->spill) ? run->tile : run->call.tile;
@@ -476,8 +478,7 @@ rb_run_start(rb_join_run *run, const rb_job *job)
 	 * Solid checks run in this process, and a search for the first rows in a tree runs only on the
 	 * CPU.
 	 */
-	if (run->join->predicate != RB_VALIDITY && !rb_join_is_ranked(run->join) &&
-		rb_placement_wants_join(&run->placement, run->parts))
+	if (!rb_join_is_local(run->join) && rb_placement_wants_join(&run->placement, run->parts))
 		device = are_sides_in_this_process(run) || run->placement.demanded
 					 ? RB_ON_DEVICE
 					 : RB_ON_DEVICE_OR_PROCESSOR;

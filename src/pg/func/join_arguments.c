@@ -37,6 +37,8 @@ list_join_arguments(const rb_join *join)
 		case RB_CUBOID:
 			return "* *_id *_geom solid face_tolerance on_bad azimuth dip plunge origin rotation "
 				   "tile_low tile_high";
+		case RB_SECTION:
+			return "* *_id *_geom solid face_tolerance on_bad flat";
 		case RB_RELATION:
 			return "* *_id *_geom *_solid face_tolerance on_bad tile_low tile_high";
 		case RB_OVERLAP:
@@ -212,7 +214,7 @@ has_side_polygons(const rb_source *s)
 }
 
 /*
- * Returns true if only the last side, or the only one, has solids. Another side then has no object
+ * Returns true if only one side has solids (rb_join_solid_side). Another side then has no object
  * column.
  */
 static bool
@@ -257,12 +259,14 @@ read_side_arguments(const rb_join *join, const rb_arguments *a, double tolerance
 	s->kind = join->kind[side];
 	s->query = join->query;
 	s->face_tolerance = tolerance;
-	s->solid = rb_join_has_solids(join) && (!is_one_solid(join) || side == rb_join_sides(join) - 1);
+	s->solid =
+		rb_join_has_solids(join) && (!is_one_solid(join) || side == rb_join_solid_side(join));
 	s->only_rows = (is_one_solid(join) && !s->solid) || rb_join_has_polygons(join);
 	s->count_faces = join->predicate == RB_VALIDITY;
 	s->leave_out = (s->solid && (call->skip_bad || join->predicate == RB_VALIDITY)) ||
 				   (has_side_polygons(s) && call->skip_bad);
 	s->blocks = join->predicate == RB_CUBOID && side == 0;
+	s->planes = join->predicate == RB_SECTION && side == 1;
 	s->tile = call->tile;
 	s->distance = call->distance;
 	read_column_arguments(join, a, s);
@@ -270,8 +274,8 @@ read_side_arguments(const rb_join *join, const rb_arguments *a, double tolerance
 		rb_source_query(s, TextDatumGetCString(rows));
 	else
 		rb_source_table(s, DatumGetObjectId(rows));
-	if (s->blocks && !join->query && rb_columns_are_cuboids(RelationGetDescr(s->rel), s))
-		s->kind = RB_CUBOID3;
+	if (!join->query && rb_columns_are_other(RelationGetDescr(s->rel), s))
+		s->kind = rb_source_other_kind(s);
 }
 
 void
@@ -286,6 +290,8 @@ rb_call_args_read(const rb_join *join, Oid function, const NullableDatum *args, 
 	call->distance = read_distance_argument(join, &a);
 	call->nearest = read_limit_argument(join, &a);
 	call->skip_bad = rb_argument_choice(&a, "on_bad", "error", "skip");
+	call->flat = join->predicate == RB_SECTION && !rb_argument(&a, "flat")->isnull &&
+				 DatumGetBool(rb_argument(&a, "flat")->value);
 	call->contact = read_contact_argument(join, &a);
 	call->depth = join->predicate == RB_OVERLAP && !rb_argument(&a, "depth")->isnull &&
 				  DatumGetBool(rb_argument(&a, "depth")->value);

@@ -342,14 +342,16 @@ return_pair_count(FunctionCallInfo fcinfo, const rb_join *join)
 	X(redblue_segment_self_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_SEGMENT2, "lines",     \
 	  RB_SEGMENT2, NULL)
 
-/* Joins that return the intersections of pairs (redblue_postgis) */
+/* Joins that return the intersections of pairs as geometries (redblue_postgis) */
 #define RB_SHAPE_JOINS(X)                                                                        \
 	X(redblue_triangle_intersections, RB_RESULT_SHAPES, RB_MEET, RB_TRIANGLE3, "red",            \
 	  RB_TRIANGLE3, "blue")                                                                      \
 	X(redblue_segment_triangle_intersections, RB_RESULT_SPANS, RB_MEET, RB_SEGMENT3, "segments", \
 	  RB_TRIANGLE3, "triangles")                                                                 \
 	X(redblue_segment_intersections, RB_RESULT_SHAPES, RB_MEET, RB_SEGMENT2, "red", RB_SEGMENT2, \
-	  "blue")
+	  "blue")                                                                                    \
+	X(redblue_sections, RB_RESULT_SECTIONS, RB_SECTION, RB_TRIANGLE3, "solids", RB_TRIANGLE3,    \
+	  "planes")
 
 /* Joins that count the pairs within a distance */
 #define RB_COUNT_JOINS(X)                                                                        \

@@ -768,7 +768,7 @@ rb_expect_pairs(const FuncExpr *call, double *pairs)
 
 	/* Samples consist of whole rows and give no estimate of pairs within a row. */
 	if (join == NULL || join->query || rb_join_is_within_rows(join) ||
-		rb_join_is_of_each_solid(join) || rb_join_is_ranked(join) || !IsTransactionState() ||
+		rb_join_is_of_each_solid(join) || rb_join_is_local(join) || !IsTransactionState() ||
 		!ActiveSnapshotSet() || !IsMVCCSnapshot(GetActiveSnapshot()))
 		return false;
 	context = open_estimate_memory(&memory);

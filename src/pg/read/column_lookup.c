@@ -32,6 +32,7 @@ static const char *const coordinate_names[RB_KINDS][RB_MAX_WIDTH] = {
 	[RB_BOX2] = {"lx", "ly", "hx", "hy"},
 	[RB_POINT3] = {"x", "y", "z"},
 	[RB_CUBOID3] = {"x", "y", "z", "dx", "dy", "dz"},
+	[RB_PLANE3] = {"x", "y", "z", "nx", "ny", "nz"},
 	[RB_EDGE2] = {NULL}, /* Polygons have no coordinate columns */
 };
 

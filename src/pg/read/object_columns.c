@@ -417,9 +417,8 @@ list_accepted_coordinates(const rb_source *source)
 {
 	char *names = list_coordinate_names(source->kind);
 
-	if (source->blocks)
-		return psprintf("%s, or %s", list_coordinate_names(RB_BOX3),
-						list_coordinate_names(RB_CUBOID3));
+	if (rb_source_other_kind(source) != source->kind)
+		return psprintf("%s, or %s", names, list_coordinate_names(rb_source_other_kind(source)));
 	return source->kind == RB_BOX3 ? psprintf("%s, or %s", names, list_coordinate_names(RB_BOX2))
 								   : names;
 }
@@ -675,17 +674,17 @@ find_coordinate_names(rb_columns *columns, TupleDesc desc, const rb_source *sour
 }
 
 bool
-rb_columns_are_cuboids(TupleDesc desc, const rb_source *source)
+rb_columns_are_other(TupleDesc desc, const rb_source *source)
 {
 	rb_columns columns;
 	const char *missing;
 
-	if (source->geom_name != NULL)
+	if (source->geom_name != NULL || rb_source_other_kind(source) == source->kind)
 		return false;
-	(void) find_coordinate_names(&columns, desc, source, RB_BOX3, &missing);
+	(void) find_coordinate_names(&columns, desc, source, source->kind, &missing);
 	if (missing == NULL)
 		return false;
-	(void) find_coordinate_names(&columns, desc, source, RB_CUBOID3, &missing);
+	(void) find_coordinate_names(&columns, desc, source, rb_source_other_kind(source), &missing);
 	return missing == NULL;
 }
 
@@ -697,8 +696,8 @@ find_coordinate_columns(rb_columns *columns, TupleDesc desc, const rb_source *so
 	rb_kind kind = source->kind;
 
 	*found = find_coordinate_names(columns, desc, source, kind, missing);
-	if (source->blocks && *missing != NULL && rb_columns_are_cuboids(desc, source))
-		find_coordinate_names(columns, desc, source, RB_CUBOID3, missing);
+	if (*missing != NULL && rb_columns_are_other(desc, source))
+		find_coordinate_names(columns, desc, source, rb_source_other_kind(source), missing);
 	/* Four of the six names form a box in the plane. */
 	if (kind == RB_BOX3 && *found == 4 && columns->coord[2].attno == 0 &&
 		columns->coord[5].attno == 0)

@@ -104,8 +104,9 @@ typedef struct rb_source
 	bool many_points; /* True if a row of points may have several */
 	/* True if boxes, in space, may also be given by center and size: RB_CUBOID3 */
 	bool blocks;
-	bool keep;  /* Cache the rows regardless of the setting */
-	bool again; /* Bypass the cache: the cached copy is unusable */
+	bool planes; /* True if triangles may also be given by a point and a normal: RB_PLANE3 */
+	bool keep;   /* Cache the rows regardless of the setting */
+	bool again;  /* Bypass the cache: the cached copy is unusable */
 	/* Only rows that can be in a pair of this tile, within `distance`, are needed */
 	rb_box tile;
 	double distance;
@@ -259,7 +260,7 @@ typedef struct rb_columns
 	rb_column *key;
 	rb_column geom; /* Geometry or box of this shape, if not coordinates */
 	rb_box_shape shape;
-	/* Kind of the coordinates; may be RB_BOX2 or RB_CUBOID3 if RB_BOX3 was requested */
+	/* Kind of the coordinates; may be RB_BOX2 if RB_BOX3 was requested, or that of other columns */
 	rb_kind kind;
 	int width; /* Number of coordinate columns, 0 with a geometry */
 	rb_column coord[RB_MAX_WIDTH];
@@ -273,8 +274,15 @@ typedef struct rb_columns
  */
 extern void rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source);
 
-/* Returns true if blocks are read from columns of center and size, and not from ends or a geometry. */
-extern bool rb_columns_are_cuboids(TupleDesc desc, const rb_source *source);
+/* Returns the other kind whose coordinate columns a source accepts, or its own kind. */
+static inline rb_kind
+rb_source_other_kind(const rb_source *source)
+{
+	return source->blocks ? RB_CUBOID3 : source->planes ? RB_PLANE3 : source->kind;
+}
+
+/* Returns true if objects are read from columns of the source's other kind. */
+extern bool rb_columns_are_other(TupleDesc desc, const rb_source *source);
 
 /*
  * Returns a kind whose coordinate columns all exist, regardless of the kind that the join needs.

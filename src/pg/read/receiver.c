@@ -630,8 +630,8 @@ start_row_receiver(DestReceiver *self, int operation, TupleDesc desc)
 	r->desc = desc;
 	rb_columns_find(&r->columns, desc, r->source);
 	r->cuboids = r->columns.width > 0 && r->columns.kind == RB_CUBOID3;
-	if (r->cuboids)
-		rb_builder_set_kind(r->builder, RB_CUBOID3);
+	if (r->cuboids || (r->columns.width > 0 && r->columns.kind == RB_PLANE3))
+		rb_builder_set_kind(r->builder, r->columns.kind);
 	r->boxes = r->builder->kind == RB_BOX3;
 	if (r->boxes && r->space->dims == 2)
 		rb_builder_set_kind(r->builder, RB_BOX2);
