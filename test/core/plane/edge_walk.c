@@ -181,7 +181,7 @@ families_of_rings(void)
 	{
 		size_t contacts = 0, tangles = 0;
 
-		for (long i = 0; i < check_rounds(200); i++)
+		for (long i = 0; i < check_rounds(80); i++)
 		{
 			const rb_set *set[2] = {build_random_rows((family) f, 3),
 									build_random_rows((family) f, 3)};
