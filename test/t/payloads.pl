@@ -49,6 +49,7 @@ my %call = (
 	'segments within' => [ 'redblue_segment_triangle_pairs_within', "'holes', 'balls'", ', 0.05' ],
 	nearest => [ 'redblue_triangle_nearest', "'others', 'balls'", ', 3' ],
 	'nearest objects' => [ 'redblue_triangle_nearest', "'others', 'balls'", ", 2, 0.5, red_object => 'solid', blue_object => 'solid'" ],
+	'first hits' => [ 'redblue_segment_first_hits', "'holes', 'balls'", ', 3' ],
 	points => [ 'redblue_points_in_solids', "'points', 'balls'", ", solid => 'solid'" ],
 	segments => [ 'redblue_segments_in_solids', "'holes', 'balls'", ", solid => 'solid'" ],
 	relations => [ 'redblue_solid_pairs', "'balls', 'others'", ", red_solid => 'solid', blue_solid => 'solid'" ],

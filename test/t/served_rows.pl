@@ -101,7 +101,7 @@ for my $kind (sort keys %arguments)
 # A block has as many pairs as there are, in any order.
 @calls = map { s/count\(\*\) .*(redblue_\w+_pair_blocks\(.*\)) AS r$/sum(n) FROM $1/r } @calls;
 my $pairs_of_ids = @calls;
-push @calls, rows_of("redblue_triangle_self_intersections('S.red')"), rows_of("redblue_triangle_nearest('S.red', 'S.blue', 2)"),
+push @calls, rows_of("redblue_triangle_self_intersections('S.red')"), rows_of("redblue_triangle_nearest('S.red', 'S.blue', 2)"), rows_of("redblue_segment_first_hits('S.stick', 'S.red', 2)"),
   "SELECT count(DISTINCT red_id) || ' ' || count(*) FROM redblue_triangle_pairs('S.red', 'S.blue')",
   "SELECT count(*) FROM S.red WHERE EXISTS (SELECT FROM redblue_triangle_pairs('S.red', 'S.blue') WHERE red_id = id)",
   rows_of("redblue_tiles('S.red', 'S.blue', 4)"), rows_of("redblue_triangle_pairs_by_key('S.red', 'S.blue', 'name', 'name') AS (a text, b text)"),
@@ -113,7 +113,7 @@ push @calls, rows_of("redblue_triangle_self_intersections('S.red')"), rows_of("r
   "BEGIN; SELECT tets FROM redblue_refine('S.wall', 'mesh_of_test', solid => 'solid'); ROLLBACK";
 push @calls, "SELECT count(*) FROM S.g_red r JOIN S.g_blue b ON redblue_intersects(r.geom, b.geom)", "SELECT sum(r.id) FROM S.g_red r JOIN S.g_blue b ON redblue_dwithin(r.geom, b.geom, 0.5)",
   "SELECT count(*) FROM S.g_red r, S.g_blue b WHERE redblue_crosses(r.geom, b.geom) AND r.id < 100", rows_of("redblue_triangle_pairs('S.g_red', 'S.g_blue')"),
-  rows_of("redblue_triangle_intersections('S.g_red', 'S.g_blue')"), rows_of("redblue_box_pairs('S.g_red', 'S.g_blue')")
+  rows_of("redblue_triangle_intersections('S.g_red', 'S.g_blue')"), rows_of("redblue_sections('S.g_red', 'S.g_blue')"), rows_of("redblue_box_pairs('S.g_red', 'S.g_blue')")
   if $postgis;
 
 # Without the custom scan, a third of the calls: how it reads the rows does not depend on the kind of join.
