@@ -1139,6 +1139,72 @@ faces_in_plane(void)
 	free((void *) cube.row_of);
 }
 
+/* Writes the cube of side 2 r around a point, turned inward if it bounds a cavity. */
+static void
+write_cube(double *p, const double center[3], double r, bool inward)
+{
+	const rb_set cube = stack_of_cubes(1);
+
+	for (int i = 0; i < 36; i++)
+	{
+		/* Turning a triangle exchanges its last corners. */
+		const int from = inward && i % 3 > 0 ? i / 3 * 3 + 3 - i % 3 : i;
+
+		for (int k = 0; k < 3; k++)
+			p[3 * i + k] = center[k] + r * (2 * cube.coords[3 * from + k] - 1);
+	}
+	free((void *) cube.coords);
+	free((void *) cube.row_of);
+}
+
+/* Each hole belongs to the polygon around it, however many there are. */
+static void
+nested_rings(void)
+{
+	enum
+	{
+		SHELLS = 8,
+		STACKS = 3
+	};
+	static const double points[6] = {0, 0, 0.25, 0x1p-10, -0x1p-11, 1};
+	double *coords = malloc((size_t) STACKS * SHELLS * 108 * sizeof *coords);
+	uint32_t *row_of = calloc((size_t) STACKS * SHELLS * 12, sizeof *row_of);
+	rb_set solids = {.kind = RB_TRIANGLE3,
+					 .coords = coords,
+					 .row_of = row_of,
+					 .nparts = STACKS * SHELLS * 12,
+					 .nrows = 1};
+	const rb_set planes = {.kind = RB_PLANE3, .coords = points, .nparts = 1, .nrows = 1};
+	int found = 0;
+	size_t n = 0;
+	record *r;
+
+	/* The cubes of each stack are shuffled. */
+	for (int i = 0; i < STACKS * SHELLS; i++)
+	{
+		const int shell = i * 3 % SHELLS;
+		const double center[3] = {40 * (i / SHELLS), 7 * (i / SHELLS), 0};
+
+		write_cube(coords + 108 * i, center, 2 + 2 * shell, (SHELLS - 1 - shell) % 2 == 1);
+	}
+	r = cut_alike(&solids, &planes, false, &n);
+	for (size_t i = 0, polygon = 0; i < n; i++)
+	{
+		if (r[i].mark == RB_SECTION_POLYGON)
+			polygon = i;
+		if (r[i].mark != RB_SECTION_RING)
+			continue;
+		/* The lowest corners of a polygon and of its only hole differ by one step. */
+		CHECK(r[i].value[0] - r[polygon].value[0] == 2 && r[i].value[1] - r[polygon].value[1] == 2,
+			  "hole at (%g %g), polygon at (%g %g)", r[i].value[0], r[i].value[1],
+			  r[polygon].value[0], r[polygon].value[1]);
+		found++;
+	}
+	CHECK(found == STACKS * SHELLS / 2, "%d holes", found);
+	free(r);
+	free_side(&solids);
+}
+
 static void
 few_looks(void)
 {
@@ -1246,6 +1312,7 @@ main(void)
 	CHECK_RUN(flat_coordinates);
 	CHECK_RUN(open_surfaces);
 	CHECK_RUN(faces_in_plane);
+	CHECK_RUN(nested_rings);
 	CHECK_RUN(few_looks);
 	CHECK_RUN(stops);
 	CHECK_RUN(refusals);
