@@ -36,7 +36,7 @@ typedef struct rb_meeting_inputs
 
 /*
  * Splits all pieces that meet, in rounds, until nothing meets or further rounds are not likely to
- * help; sets *sound to true if nothing meets. Marks in *meets the inputs of the pieces that met and
+ * help; sets *sound to true if nothing meets and all surfaces (rb_welded) are closed modulo 2. Marks in *meets the inputs of the pieces that met and
  * of those that still meet.
  */
 extern rb_status rb_pieces_split(rb_context *ctx, const rb_backend *backend, rb_plc_pieces *pieces,

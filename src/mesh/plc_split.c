@@ -28,12 +28,16 @@
 
 /* ---- assembly of the result ---- */
 
-/* Removes all but the first of the triangles with equal corners. */
+/*
+ * Removes all but the first of the triangles with equal corners, which belongs to each surface that
+ * an odd number of them belong to.
+ */
 static rb_status
 drop_equal_split_triangles(rb_splitting *s)
 {
 	uint32_t *t = (uint32_t *) s->triangles.at, *facet_of = s->facet_of.at,
 			 *triangle_of = s->triangle_of.at;
+	uint8_t *surfaces = s->surfaces.at;
 	uint32_t n = 0;
 
 	rb_table_empty(&s->found);
@@ -41,9 +45,12 @@ drop_equal_split_triangles(rb_splitting *s)
 	for (uint32_t i = 0; i < s->triangles.n; i++)
 	{
 		const uint32_t *v = t + 3 * (size_t) i;
+		uint32_t *first;
 		bool fresh;
 
-		RB_TRY(rb_table_insert(s->ctx, &s->found, v[0], v[1], v[2], n, NULL, &fresh));
+		RB_TRY(rb_table_insert(s->ctx, &s->found, v[0], v[1], v[2], n, &first, &fresh));
+		if (surfaces != NULL)
+			surfaces[*first] = fresh ? surfaces[i] : surfaces[*first] ^ surfaces[i];
 		if (fresh)
 		{
 			memmove(t + 3 * (size_t) n, v, 3 * sizeof *t);
@@ -195,6 +202,8 @@ move_result(rb_splitting *s)
 	swap_blocks(memory, (void **) &plc->points, (void **) &s->points.at);
 	swap_blocks(memory, (void **) &plc->triangles, (void **) &s->triangles.at);
 	swap_blocks(memory, (void **) &plc->facet_of, (void **) &s->facet_of.at);
+	if (w->surfaces != NULL)
+		swap_blocks(memory, (void **) &w->surfaces, (void **) &s->surfaces.at);
 	swap_blocks(memory, (void **) &plc->segments, (void **) &s->ends);
 	swap_blocks(memory, (void **) &w->segment_row, (void **) &s->rows);
 	swap_blocks(memory, (void **) &s->pieces->triangle_of, (void **) &s->triangle_of.at);
@@ -233,6 +242,7 @@ free_splitting(rb_splitting *s)
 	rb_vec_free(memory, &s->triangles);
 	rb_vec_free(memory, &s->facet_of);
 	rb_vec_free(memory, &s->triangle_of);
+	rb_vec_free(memory, &s->surfaces);
 	rb_vec_free(memory, &s->segments);
 	rb_vec_free(memory, &s->next);
 	rb_vec_free(memory, &s->borders);
@@ -288,6 +298,44 @@ mark_meeting_inputs(const rb_splitting *s, uint8_t mark, rb_meeting_inputs *meet
 }
 
 /*
+ * Sets *closed to true if an even number of triangles of each surface have each edge. Marks the
+ * inputs of other triangles, and of their neighbors at the edge, as those of pieces that meet. A
+ * triangle that could not be split leaves a gap if its neighbors were split at points that rounding
+ * moved off their common edge.
+ */
+static rb_status
+find_open_surfaces(rb_context *ctx, const rb_plc_pieces *pieces, rb_meeting_inputs *meets,
+				   bool *closed)
+{
+	const rb_plc *plc = &pieces->welded->plc;
+	const uint8_t *surfaces = pieces->welded->surfaces;
+	rb_table odd = {0}; /* for each edge, the surfaces of which it has an odd number of triangles */
+	rb_status status = rb_table_expect(ctx, &odd, 3 * (uint64_t) plc->ntriangles / 2);
+
+	*closed = true;
+	for (uint32_t pass = 0; pass < 2 && status == RB_OK; pass++)
+		for (uint32_t side = 0; side < 3 * plc->ntriangles && status == RB_OK; side++)
+		{
+			const uint32_t t = side / 3, *v = plc->triangles[t];
+			uint32_t *value;
+
+			status = rb_table_insert(ctx, &odd, v[side % 3], v[(side + 1) % 3], RB_NONE, 0, &value,
+									 NULL);
+			if (status == RB_OK && pass == 0)
+				*value ^= surfaces[t];
+			else if (status == RB_OK && *value != 0)
+			{
+				*closed = false;
+				meets->triangle[pieces->triangle_of[t]] |= RB_INPUT_MEETS | RB_INPUT_MET;
+			}
+			if (status == RB_OK && rb_stop_due(ctx, side, RB_SPLIT_CHECK_INTERVAL))
+				status = RB_STOPPED;
+		}
+	rb_table_free(ctx->memory, &odd);
+	return status;
+}
+
+/*
  * Returns true if further rounds are not likely to help. The first rounds may increase the number
  * of meetings a little: two triangles that overlap are cut into pieces that overlap with other
  * diagonals.
@@ -336,5 +384,7 @@ rb_pieces_split(rb_context *ctx, const rb_backend *backend, rb_plc_pieces *piece
 		changed = s.changed;
 		free_splitting(&s);
 	}
+	if (status == RB_OK && *sound && pieces->welded->surfaces != NULL)
+		status = find_open_surfaces(ctx, pieces, meets, sound);
 	return status;
 }

@@ -122,6 +122,7 @@ copy_welded_plc_to_snap(rb_context *ctx, const rb_welded *from, rb_welded *to)
 	COPY(facet_face, from->npolygons);
 	COPY(plane, from->npolygons);
 	COPY(group, from->npolygons);
+	COPY(surfaces, from->plc.ntriangles);
 	COPY(segment_row, from->plc.nsegments);
 	COPY(point_row, from->plc.npoints);
 	COPY(point_side, from->plc.npoints);
@@ -358,6 +359,8 @@ write_snapped_triangles(rb_resplit *s, rb_welded *to, rb_plc_pieces *pieces)
 								  &to->plane));
 	RB_TRY(
 		copy_plc_array_to_snap(s->ctx, from->group, from->npolygons, sizeof(uint32_t), &to->group));
+	RB_TRY(
+		copy_plc_array_to_snap(s->ctx, from->surfaces, n, sizeof *from->surfaces, &to->surfaces));
 	triangles = (uint32_t(*)[3]) to->plc.triangles;
 	facet_of = (uint32_t *) to->plc.facet_of;
 	for (uint32_t i = 0; i < n; i++)
@@ -382,6 +385,8 @@ write_snapped_triangles(rb_resplit *s, rb_welded *to, rb_plc_pieces *pieces)
 				to->group[to->npolygons] = from->group[last];
 			to->npolygons++;
 		}
+		if (to->surfaces != NULL)
+			to->surfaces[m] = from->surfaces[i];
 		pieces->triangle_of[m] = i;
 		facet_of[m++] = to->npolygons - 1;
 	}

@@ -126,6 +126,11 @@ add_split_triangle(rb_splitting *s, uint32_t of, const uint32_t *corner)
 	memcpy(s->triangles.at[s->triangles.n++], corner, 3 * sizeof *corner);
 	s->facet_of.at[s->facet_of.n++] = s->plc->facet_of[of];
 	s->triangle_of.at[s->triangle_of.n++] = s->pieces->triangle_of[of];
+	if (s->welded->surfaces != NULL)
+	{
+		RB_TRY(RB_SPLIT_RESERVE(s, &s->surfaces, 1));
+		s->surfaces.at[s->surfaces.n++] = s->welded->surfaces[of];
+	}
 	return RB_OK;
 }
 

@@ -78,6 +78,7 @@ typedef struct rb_splitting
 	RB_VEC(rb_split_corners) triangles; /* three corners of each new triangle */
 	RB_VEC(uint32_t) facet_of;
 	RB_VEC(uint32_t) triangle_of; /* input triangle of each new triangle */
+	RB_VEC(uint8_t) surfaces;     /* surfaces of each new triangle, if the PLC has them */
 	rb_split_triples segments;    /* triples: two ends, input segment or RB_NONE */
 	rb_table found;               /* triangles or segments, by their points */
 	rb_chains cells;              /* points by grid cell */

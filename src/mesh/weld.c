@@ -811,6 +811,7 @@ rb_welded_free(rb_memory *memory, rb_welded *to)
 	RB_FREE(memory, to->facet_face);
 	RB_FREE(memory, to->plane);
 	RB_FREE(memory, to->group);
+	RB_FREE(memory, to->surfaces);
 	RB_FREE(memory, to->polygon_of);
 	RB_FREE(memory, to->coplanar);
 	RB_FREE(memory, to->segment_row);

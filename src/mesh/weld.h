@@ -71,6 +71,13 @@ typedef struct rb_welded
 	 * merges.
 	 */
 	uint32_t *group;
+	/*
+	 * For each triangle, bits of the surfaces that contain it, or NULL if the caller has not assigned
+	 * triangles to surfaces. Splitting keeps one of several equal triangles, with the exclusive or of
+	 * their bits, so that a surface that was closed remains closed modulo 2. rb_weld_merge ignores
+	 * it.
+	 */
+	uint8_t *surfaces;
 	/* polygon of each triangle; NULL if nothing was merged and polygons are facets */
 	uint32_t *polygon_of;
 	/*
