@@ -121,6 +121,44 @@ the curve is closed; common areas of faces are polygons with holes, with the ori
 double nearest to the exact one. The result has the SRID of the two geometries, and Z if both have Z; otherwise the intersection is computed
 in the plane. Errors are those of redblue_intersects.';
 
+CREATE FUNCTION redblue_solid_intersection(a geometry, b geometry) RETURNS geometry
+AS 'MODULE_PATHNAME', 'redblue_geometry_solid_intersection' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 50000;
+COMMENT ON FUNCTION redblue_solid_intersection IS
+'Returns the solid that two solids share (see redblue_volume): a POLYHEDRALSURFACE Z of polygons with holes, which does not intersect itself,
+with the faces of all pieces and cavities, counterclockwise as seen from outside. Coplanar faces that share an edge are merged. Common faces,
+edges and corners without a volume are not part of the result, which is empty if nothing is left. Each new corner is the double nearest to
+the exact one, unless a face would cross another one after rounding. An empty geometry is a solid without points. The result has the SRID of
+the solids. Solids with disjoint boxes are not checked.
+Errors: 22023 invalid solid, different SRIDs or geometries without Z; and those of redblue_intersects.';
+
+CREATE FUNCTION redblue_solid_union(a geometry, b geometry) RETURNS geometry
+AS 'MODULE_PATHNAME', 'redblue_geometry_solid_union' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 50000;
+COMMENT ON FUNCTION redblue_solid_union(geometry, geometry) IS
+'Returns the solid of all points of two solids, as redblue_solid_intersection returns what they share. Faces where the solids touch vanish.
+Errors: those of redblue_solid_intersection.';
+
+CREATE FUNCTION redblue_solid_union(solids geometry[]) RETURNS geometry
+AS 'MODULE_PATHNAME', 'redblue_geometry_solid_union_all' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 1000000;
+COMMENT ON FUNCTION redblue_solid_union(geometry[]) IS
+'Returns the solid of all points of the solids of an array, which are united two by two. Nulls are ignored; the result is null if there is no
+other geometry. Errors: those of redblue_solid_intersection.';
+
+CREATE AGGREGATE redblue_solid_union_agg(geometry) (SFUNC = array_append, STYPE = geometry[], FINALFUNC = redblue_solid_union, COMBINEFUNC = array_cat, PARALLEL = SAFE);
+COMMENT ON AGGREGATE redblue_solid_union_agg(geometry) IS
+'Returns the solid of all points of the solids of a group, as redblue_solid_union does. Errors: those of redblue_solid_intersection.';
+
+CREATE FUNCTION redblue_solid_difference(a geometry, b geometry) RETURNS geometry
+AS 'MODULE_PATHNAME', 'redblue_geometry_solid_difference' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 50000;
+COMMENT ON FUNCTION redblue_solid_difference IS
+'Returns the first solid without the second, as redblue_solid_intersection returns what they share. A second solid in the interior of the
+first becomes a cavity. Errors: those of redblue_solid_intersection.';
+
+CREATE FUNCTION redblue_solid_symdifference(a geometry, b geometry) RETURNS geometry
+AS 'MODULE_PATHNAME', 'redblue_geometry_solid_symdifference' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 50000;
+COMMENT ON FUNCTION redblue_solid_symdifference IS
+'Returns the solid of all points that are in one of two solids but not in both, as redblue_solid_intersection returns what they share.
+Errors: those of redblue_solid_intersection.';
+
 -- ---- geometries of all pairs of two tables ----
 
 CREATE FUNCTION redblue_triangle_intersections(

@@ -30,6 +30,14 @@ CREATE TABLE pile AS SELECT k, ST_Collect(ST_MakePolygon(ST_MakeLine(ARRAY[p[1],
 -- a box: a solid
 CREATE FUNCTION box(x float8, y float8, z float8, size float8) RETURNS geometry LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 SELECT ST_Translate(ST_Scale('POLYHEDRALSURFACE Z (((0 0 0, 0 1 0, 1 1 0, 1 0 0, 0 0 0)), ((0 0 1, 1 0 1, 1 1 1, 0 1 1, 0 0 1)), ((0 0 0, 1 0 0, 1 0 1, 0 0 1, 0 0 0)), ((1 0 0, 1 1 0, 1 1 1, 1 0 1, 1 0 0)), ((1 1 0, 0 1 0, 0 1 1, 1 1 1, 1 1 0)), ((0 1 0, 0 0 0, 0 0 1, 0 1 1, 0 1 0)))', size, size, size), x, y, z) $$;
+-- large solids: balls of 2 m (r - 1) triangles
+CREATE FUNCTION ball(r int, m int, x float8, radius float8) RETURNS geometry LANGUAGE sql AS $$
+WITH p AS (SELECT i, j, ST_MakePoint(x + radius * CASE WHEN i IN (0, r) THEN 0 ELSE sin(pi() * i / r) END * cos(2 * pi() * j / m), x + radius * CASE WHEN i IN (0, r) THEN 0 ELSE sin(pi() * i / r) END * sin(2 * pi() * j / m), x + radius * cos(pi() * i / r)) AS at
+	FROM generate_series(0, r) i, generate_series(0, m - 1) j)
+SELECT ST_Collect(ST_MakePolygon(ST_MakeLine(ARRAY[t.a, t.b, t.c, t.a])))
+FROM p JOIN p q ON q.i = p.i AND q.j = (p.j + 1) % m JOIN p s ON s.i = p.i + 1 AND s.j = p.j JOIN p u ON u.i = s.i AND u.j = q.j, LATERAL (VALUES (p.at, s.at, u.at), (p.at, u.at, q.at)) t (a, b, c)
+WHERE NOT (t.a = t.b OR t.b = t.c OR t.a = t.c) $$;
+CREATE TABLE balls AS SELECT ball(200, 300, 0, 10) AS a, ball(201, 299, 1, 10) AS b;
 CREATE TABLE room AS SELECT i AS id, box(i * 0.5, i * 3, -1, 40) AS geom FROM generate_series(1, 200) i;
 ANALYZE;
 SQL
@@ -53,6 +61,8 @@ my %query = (
 	'solids one by one' => "SELECT count(*) FROM line a JOIN room b ON redblue_inside(ST_Force3D(a.geom), b.geom), generate_series(1, 20)",
 	'a large solid is looked at' => "SELECT count(redblue_inside('POINT Z (5 5 50)', ST_Collect(a.geom, ST_Translate(b.geom, 0, 0, 90 + i)))) FROM large a, large b, generate_series(1, 30) i WHERE a.k = 1 AND b.k = 2",
 	'a few faces are cut by each other' => "SELECT redblue_intersection(a.geom, b.geom) FROM pile a, pile b WHERE a.k = 1 AND b.k = 2",
+	'large solids are combined' => "SELECT redblue_solid_symdifference(a, b) FROM balls",
+	'small solids are united' => "SELECT redblue_solid_union_agg(geom) FROM room",
 	'triangles' => "SELECT count(f.geom) FROM large, generate_series(1, 50), redblue_faces(geom) f");
 for my $name (sort keys %query)
 {
@@ -66,6 +76,12 @@ like($err, qr/53200.*redblue_intersects: out of memory.*redblue.memory_limit is 
 ($out, $err) = $session->ask("SELECT redblue_faces(geom) FROM large");
 like($err, qr/53200.*redblue_faces: out of memory/s, 'the same, of its triangles');
 is($session->ask("SELECT redblue_intersects('POINT (1 1)', 'LINESTRING (0 0, 2 2)')"), 't', 'and the session answers');
+$session->ask('RESET redblue.memory_limit');
+
+($out, $err) = $session->ask("SET redblue.memory_limit = '40MB'; SELECT redblue_solid_union(a, b) FROM balls");
+like($err, qr/53200.*redblue_solid_union: out of memory/s, 'solids that have no room');
+($out, $err) = $session->ask("SELECT redblue_solid_union_agg(geom) FROM balls, LATERAL (VALUES (a), (b)) v (geom)");
+like($err, qr/53200.*redblue_solid_union_agg: out of memory/s, 'the same, of an aggregate');
 $session->ask('RESET redblue.memory_limit');
 
 # A statement releases what it holds, also if it fails in the middle, thousands of times.
@@ -98,6 +114,16 @@ $before = emptied_rss_kb($session);
 $session->ask(different(3000, 30000));
 $grown = emptied_rss_kb($session) - $before;
 cmp_ok($grown, '<', 2048, "30000 solids of one statement leave nothing: $grown kB");
+sub united
+{
+	my ($from, $n) = @_;
+	return "SELECT count(redblue_solid_union(box(i, i, i, 1), box(i, i + 0.5, i, 1))) + count(redblue_solid_union(ARRAY[box(i, i, i, 1), box(i, i + 0.5, i, 1)])) FROM generate_series($from, $from + $n) i";
+}
+$session->ask(united(1, 300));
+$before = emptied_rss_kb($session);
+$session->ask(united(1000, 2000));
+$grown = emptied_rss_kb($session) - $before;
+cmp_ok($grown, '<', 2048, "4000 unions of one statement leave nothing: $grown kB");
 my $fresh = session($node);
 $fresh->ask("SELECT count(redblue_distance(ST_MakePoint(0, 0, i), ST_Translate(geom, 0, 0, i))) FROM large, generate_series(1, 30) i WHERE k = 1");
 my $peak = $fresh->ask("SELECT substring(pg_read_file('/proc/self/status') FROM 'VmHWM:\\s+(\\d+)')::int / 1024");

@@ -10,6 +10,7 @@
 #include "pg/read/read.h"
 #include "pg/worker/worker.h"
 #include "core/intersection/intersection.h"
+#include "mesh/solid_boolean.h"
 
 /* ---- the join of a function ---- */
 
@@ -627,6 +628,7 @@ typedef struct rb_writer
 	int dims;
 	char *bytes; /* In the memory context that was current at the start */
 	Size n, cap;
+	Size box; /* Offset of the box, in bytes */
 	double low[3], high[3];
 } rb_writer;
 
@@ -648,5 +650,11 @@ extern Datum rb_write_end(rb_writer *w);
  */
 extern Datum rb_write_shape(const rb_intersection *shape, const char *function, int32 srid,
 							bool has_z);
+
+/*
+ * Writes the boundary of a solid as a POLYHEDRALSURFACE Z with the flag that PostGIS's ST_MakeSolid
+ * sets. A boundary without polygons becomes POLYHEDRALSURFACE Z EMPTY.
+ */
+extern Datum rb_write_solid(const rb_solid_boundary *boundary, const char *function, int32 srid);
 
 #endif /* RB_PG_EXEC_EXEC_H */

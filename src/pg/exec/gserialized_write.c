@@ -1,9 +1,11 @@
 /*
  * gserialized_write.c
  *	  Writes a geometry in PostGIS's storage format (described in src/core/set/wkb.c), with its
- *	  box, and intersections (src/core/intersection) as such geometries.
+ *	  box, and intersections (src/core/intersection) and boundaries of solids as such geometries.
  */
 #include "pg/exec/exec.h"
+
+#include "miscadmin.h"
 
 #include <float.h>
 #include <math.h>
@@ -11,6 +13,9 @@
 #define RB_WRITE_VERSION_2 0x40
 #define RB_WRITE_Z 0x01
 #define RB_WRITE_BOX 0x04
+#define RB_WRITE_MORE 0x10
+/* Bit of the further flags, which precede the box if RB_WRITE_MORE is set */
+#define RB_WRITE_SOLID UINT64CONST(0x01)
 
 /* Appends bytes to the geometry, whose buffer grows up to 1 GB. */
 static void
@@ -29,24 +34,34 @@ write_geometry_bytes(rb_writer *w, const void *bytes, Size n)
 	w->n += n;
 }
 
-/* Writes the 4 bytes of the header, and reserves space for the box. */
-void
-rb_write_begin(rb_writer *w, const char *function, int32 srid, bool has_z)
+/* Writes the header, with further flags unless they are 0, and reserves space for the box. */
+static void
+begin_geometry(rb_writer *w, const char *function, int32 srid, bool has_z, uint64 more)
 {
 	const char head[4] = {(char) (srid >> 16 & 0x1f), (char) (srid >> 8), (char) srid,
-						  (char) (RB_WRITE_VERSION_2 | RB_WRITE_BOX | (has_z ? RB_WRITE_Z : 0))};
+						  (char) (RB_WRITE_VERSION_2 | RB_WRITE_BOX | (has_z ? RB_WRITE_Z : 0) |
+								  (more != 0 ? RB_WRITE_MORE : 0))};
 	const float box[6] = {0};
 
 	*w = (rb_writer){.function = function, .dims = 2 + has_z, .cap = 256};
 	w->bytes = palloc(w->cap);
 	w->n = VARHDRSZ;
 	write_geometry_bytes(w, head, sizeof head);
+	if (more != 0)
+		write_geometry_bytes(w, &more, sizeof more);
+	w->box = w->n;
 	write_geometry_bytes(w, box, 2 * sizeof(float) * w->dims);
 	for (int k = 0; k < 3; k++)
 	{
 		w->low[k] = INFINITY;
 		w->high[k] = -INFINITY;
 	}
+}
+
+void
+rb_write_begin(rb_writer *w, const char *function, int32 srid, bool has_z)
+{
+	begin_geometry(w, function, srid, has_z, 0);
 }
 
 void
@@ -100,7 +115,7 @@ round_to_float_above(double x)
 Datum
 rb_write_end(rb_writer *w)
 {
-	char *box = w->bytes + VARHDRSZ + 4;
+	char *box = w->bytes + w->box;
 
 	for (int k = 0; k < w->dims; k++)
 	{
@@ -178,5 +193,42 @@ rb_write_shape(const rb_intersection *s, const char *function, int32 srid, bool 
 		write_geometry_line(&w, s, i);
 	for (uint32 i = 0; i < s->npolygons; i++)
 		write_geometry_polygon(&w, s, i);
+	return rb_write_end(&w);
+}
+
+/* ---- solids ---- */
+
+/* Writes one polygon of the boundary of a solid: its node, the sizes of its rings, their points. */
+static void
+write_boundary_polygon(rb_writer *w, const rb_solid_boundary *s, uint32 i)
+{
+	const uint32 first = s->ring_of[i], n = s->ring_of[i + 1] - first;
+	uint32 *sizes = palloc(n * sizeof *sizes);
+
+	for (uint32 k = 0; k < n; k++)
+		sizes[k] = s->corner_of[first + k + 1] - s->corner_of[first + k] + 1;
+	rb_write_node(w, RB_TYPE_POLYGON, n);
+	write_ring_sizes(w, sizes, n);
+	for (uint32 k = first; k < first + n; k++)
+	{
+		for (uint32 j = s->corner_of[k]; j < s->corner_of[k + 1]; j++)
+			rb_write_point(w, s->points + 3 * (Size) s->corners[j]);
+		rb_write_point(w, s->points + 3 * (Size) s->corners[s->corner_of[k]]);
+	}
+	pfree(sizes);
+}
+
+Datum
+rb_write_solid(const rb_solid_boundary *s, const char *function, int32 srid)
+{
+	rb_writer w;
+
+	begin_geometry(&w, function, srid, true, RB_WRITE_SOLID);
+	rb_write_node(&w, RB_TYPE_POLYHEDRALSURFACE, s->npolygons);
+	for (uint32 i = 0; i < s->npolygons; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		write_boundary_polygon(&w, s, i);
+	}
 	return rb_write_end(&w);
 }

@@ -440,15 +440,12 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 	pg_unreachable();
 }
 
-const char *
-rb_meshing_flaw_name(const rb_meshing_part *part)
+/* Returns the name of a kind of flaw, for a list of reasons. */
+static const char *
+name_of_flaw(rb_flaw_kind kind)
 {
-	if (part->unread.fault != RB_GEOMETRY_OK)
-		return rb_refusal_name(part->unread.fault);
-	switch (part->flaw.kind)
+	switch (kind)
 	{
-		case RB_FLAW_NONE:
-			return "more points than max_points";
 		case RB_FLAW_NO_VOLUME:
 			return "no volume";
 		case RB_FLAW_FACET_AREA:
@@ -474,6 +471,21 @@ rb_meshing_flaw_name(const rb_meshing_part *part)
 		default:
 			return "facet that could not be recovered";
 	}
+}
+
+const char *
+rb_flaw_text(const rb_flaw *flaw)
+{
+	return psprintf("%s near %s", name_of_flaw(flaw->kind), text_of_flaw_point(flaw->at));
+}
+
+const char *
+rb_meshing_flaw_name(const rb_meshing_part *part)
+{
+	if (part->unread.fault != RB_GEOMETRY_OK)
+		return rb_refusal_name(part->unread.fault);
+	return part->flaw.kind == RB_FLAW_NONE ? "more points than max_points"
+										   : name_of_flaw(part->flaw.kind);
 }
 
 void

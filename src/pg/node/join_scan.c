@@ -64,7 +64,7 @@ raise_join_failure(rb_geometry_join *j, rb_status status)
 
 	if (status == RB_BAD_SOLID)
 		rb_raise_no_solid(
-			j->function, is_first,
+			j->function, is_first ? "the first geometry" : "the second geometry",
 			rb_join_side_row(&j->in[is_first ? placed : 1 - placed].side, error->need),
 			error->text);
 	rb_raise(j->function, status, error);

@@ -226,12 +226,8 @@ redblue_geometry_tiles_of(PG_FUNCTION_ARGS)
 
 /* ---- solids ---- */
 
-/*
- * Returns true if the stored boxes prove that two geometries are disjoint. Stored boxes have float
- * coordinates rounded outward, so geometries with disjoint boxes are disjoint.
- */
-static bool
-are_stored_boxes_disjoint(const rb_geometry_header *red, const rb_geometry_header *blue)
+bool
+rb_stored_boxes_are_disjoint(const rb_geometry_header *red, const rb_geometry_header *blue)
 {
 	if (!red->has_box || !blue->has_box || !red->has_z || !blue->has_z)
 		return false;
@@ -260,29 +256,30 @@ find_position_by_helper(void *arg)
 }
 
 void
-rb_raise_no_solid(const char *function, bool first, const char *row, const char *reason)
+rb_raise_no_solid(const char *function, const char *which, const char *row, const char *reason)
 {
-	ereport(
-		ERROR,
-		(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-		 errmsg("%s: the %s geometry is not a valid solid", function, first ? "first" : "second"),
-		 row != NULL ? errdetail("It is the geometry of %s.  %s", row, reason)
-					 : errdetail("%s", reason),
-		 errhint("The geometry must be a closed surface that does not intersect itself.  "
-				 "Use redblue_solid_check for a report on all rows of a table.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: %s is not a valid solid", function, which),
+			 row != NULL ? errdetail("It is the geometry of %s.  %s", row, reason)
+						 : errdetail("%s", reason),
+			 errhint("The geometry must be a closed surface that does not intersect itself.  "
+					 "Use redblue_solid_check for a report on all rows of a table.")));
 	pg_unreachable();
 }
 
-/* Raises the failure of the test of two geometries in an SQL function as an ERROR. */
-pg_noreturn static void
-raise_pairwise_failure(const rb_pairwise *p, rb_status status)
+void
+rb_pairwise_raise(const rb_pairwise *p, rb_status status)
 {
 	const rb_error *error = &p->ctx.error;
 
 	if (status == RB_BAD_SOLID)
-		rb_raise_no_solid(p->decoder.function, (error->limit & RB_SOLID_SIDE) == RB_SOLID_OF_RED,
+		rb_raise_no_solid(p->decoder.function,
+						  (error->limit & RB_SOLID_SIDE) == RB_SOLID_OF_RED ? "the first geometry"
+																			: "the second geometry",
 						  NULL, error->text);
 	rb_raise_of(p->decoder.function, "comparison", status, error);
+	pg_unreachable();
 }
 
 /* ---- measures ---- */
@@ -321,12 +318,7 @@ run_measure(measure_call *q, rb_status (*work)(void *))
 	const rb_status status = rb_pairwise_work(p, rb_pairwise_operand(p, 0)->set->nparts, work, q);
 
 	if (status == RB_BAD_SOLID)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: the geometry is not a valid solid", p->decoder.function),
-				 errdetail("%s", p->ctx.error.text),
-				 errhint("The geometry must be a closed surface that does not intersect itself.  "
-						 "Use redblue_solid_check for a report on all rows of a table.")));
+		rb_raise_no_solid(p->decoder.function, "the geometry", NULL, p->ctx.error.text);
 	if (status != RB_OK)
 		rb_raise_of(p->decoder.function, "measurement", status, &p->ctx.error);
 }
@@ -389,7 +381,7 @@ measure_overlap_of_geometries(FunctionCallInfo fcinfo, const char *function, ove
 	red = rb_pairwise_operand(q->pairwise, 0);
 	blue = rb_pairwise_operand(q->pairwise, 1);
 	/* Only a nonempty geometry has a box. */
-	if (are_stored_boxes_disjoint(&red->header, &blue->header))
+	if (rb_stored_boxes_are_disjoint(&red->header, &blue->header))
 		return true;
 	rb_pairwise_read_placed(fcinfo, q->pairwise, 0, false);
 	rb_pairwise_read_placed(fcinfo, q->pairwise, 1, false);
@@ -398,7 +390,7 @@ measure_overlap_of_geometries(FunctionCallInfo fcinfo, const char *function, ove
 	status = rb_pairwise_work(q->pairwise, (uint64) red->set->nparts + blue->set->nparts,
 							  measure_overlap_by_helper, q);
 	if (status != RB_OK)
-		raise_pairwise_failure(q->pairwise, status);
+		rb_pairwise_raise(q->pairwise, status);
 	return true;
 }
 
@@ -480,7 +472,7 @@ redblue_geometry_overlap_area(PG_FUNCTION_ARGS)
 						error->limit == RB_SOLID_OF_RED ? "first" : "second"),
 				 errdetail("%s", error->text), errhint("Use ST_MakeValid(geom) to repair it.")));
 	if (status != RB_OK)
-		raise_pairwise_failure(q.pairwise, status);
+		rb_pairwise_raise(q.pairwise, status);
 	PG_RETURN_FLOAT8(q.area);
 }
 
@@ -500,7 +492,7 @@ find_position_of_geometries(FunctionCallInfo fcinfo, const char *function, int *
 
 	*position = RB_LIES_OUTSIDE;
 	/* Only a nonempty geometry has a box. */
-	if (are_stored_boxes_disjoint(&red->header, &blue->header))
+	if (rb_stored_boxes_are_disjoint(&red->header, &blue->header))
 		return true;
 	rb_pairwise_read_placed(fcinfo, p, 0, true);
 	rb_pairwise_read_placed(fcinfo, p, 1, false);
@@ -509,7 +501,7 @@ find_position_of_geometries(FunctionCallInfo fcinfo, const char *function, int *
 	status = rb_pairwise_work(p, (uint64) red->set->nparts + blue->set->nparts,
 							  find_position_by_helper, &q);
 	if (status != RB_OK)
-		raise_pairwise_failure(p, status);
+		rb_pairwise_raise(p, status);
 	*position = q.position;
 	return true;
 }

@@ -21,6 +21,8 @@
 #include "access/detoast.h"
 #include "access/parallel.h"
 #include "common/hashfn.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include <math.h>
@@ -66,6 +68,8 @@ close_pairwise_state(void *arg)
 	/* End the helper thread first, because the process may be exiting while it works. */
 	rb_helper_end(&p->aside);
 	rb_curve_close(&p->curve);
+	rb_solid_boundary_free(p->memory, &p->solid);
+	rb_set_release(&p->solids);
 	for (int i = 0; i < 2; i++)
 	{
 		for (int k = 0; k < p->argument[i].n; k++)
@@ -608,4 +612,62 @@ rb_pairwise_read_faces(FunctionCallInfo fcinfo, const char *function, rb_pairwis
 		last = face;
 		faces->face[i] = number;
 	}
+}
+
+/* ---- an array of geometries ---- */
+
+/* Decodes one geometry of the array as a row with its position, from 1, as id. */
+static void
+read_geometry_of_array(rb_pairwise *p, rb_builder *b, Datum value, int position, int32 *srid)
+{
+	struct varlena *bytes = pg_detoast_datum_packed((struct varlena *) DatumGetPointer(value));
+	rb_geometry_info info;
+	char *where = psprintf("geometry %d", position);
+
+	p->decoder.where = where;
+	(void) rb_decode(&p->decoder, b, bytes, position, true, &info);
+	check_srids_of_operands(p, *srid < 0 ? info.srid : *srid, info.srid);
+	*srid = info.srid;
+	if (bytes != (struct varlena *) DatumGetPointer(value))
+		pfree(bytes);
+	pfree(where);
+}
+
+bool
+rb_pairwise_read_array(FunctionCallInfo fcinfo, const char *function, rb_pairwise **pairwise,
+					   int32 *srid)
+{
+	rb_pairwise *p = open_pairwise_state(fcinfo, function);
+	ArrayType *array = PG_GETARG_ARRAYTYPE_P(0);
+	rb_builder *b;
+	int16 length;
+	bool by_value;
+	char align;
+	Datum *values;
+	bool *nulls;
+	int n;
+	rb_error error;
+
+	*pairwise = p;
+	*srid = -1;
+	p->decoder.type = ARR_ELEMTYPE(array);
+	rb_set_release(&p->solids);
+	b = begin_parts_of_operand(fcinfo, p, 0, RB_TRIANGLE3);
+	b->any_leaf = b->flat = false;
+	get_typlenbyvalalign(p->decoder.type, &length, &by_value, &align);
+	deconstruct_array(array, p->decoder.type, length, by_value, align, &values, &nulls, &n);
+	for (int i = 0; i < n; i++)
+		if (!nulls[i])
+			read_geometry_of_array(p, b, values[i], i + 1, srid);
+	if (b->nrows > 0 && rb_builder_finish(b, &p->solids, &error) != RB_OK)
+		rb_raise_of(function, "union", error.status, &error);
+	return *srid >= 0;
+}
+
+void
+rb_pairwise_free_array(rb_pairwise *p)
+{
+	rb_set_release(&p->solids);
+	rb_builder_free(&p->argument[0].builder);
+	rb_builder_init(&p->argument[0].builder, p->memory, RB_TRIANGLE3);
 }

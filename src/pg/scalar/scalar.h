@@ -4,6 +4,7 @@
  *	  redblue_postgis).
  *
  *	geometry_functions.c	the SQL functions
+ *	solid_operations.c		the SQL functions that return solids
  *	operand.c				converts a value into the parts of an object, and caches it
  *	index_support.c			planner support: index conditions and selectivity
  *
@@ -20,6 +21,8 @@
 #include "pg/read/read.h"
 
 #include "core/solid/solid.h"
+
+struct rb_pairwise;
 
 /* ---- geometry_functions.c, index_support.c: entry points, which identify a function ---- */
 
@@ -39,11 +42,22 @@ extern Datum redblue_geometry_overlap_area(PG_FUNCTION_ARGS);
 extern int rb_find_entry(Oid function, const PGFunction *entries, int n);
 
 /*
- * Raises the error that the first or the second geometry of a function is not a valid solid, with
- * the reason (geometry_functions.c). `row` identifies the row, or is NULL.
+ * Raises the error that a geometry, such as "the first geometry", is not a valid solid, with the
+ * reason (geometry_functions.c). `row` identifies the row, or is NULL.
  */
-pg_noreturn extern void rb_raise_no_solid(const char *function, bool first, const char *row,
+pg_noreturn extern void rb_raise_no_solid(const char *function, const char *which, const char *row,
 										  const char *reason);
+
+/* Raises the failure of work on two geometries as an ERROR (geometry_functions.c). */
+pg_noreturn extern void rb_pairwise_raise(const struct rb_pairwise *pairwise, rb_status status);
+
+/*
+ * Returns true if the stored boxes prove that two geometries are disjoint (geometry_functions.c).
+ * Stored boxes have float coordinates rounded outward, so geometries with disjoint boxes are
+ * disjoint.
+ */
+extern bool rb_stored_boxes_are_disjoint(const rb_geometry_header *red,
+										 const rb_geometry_header *blue);
 
 /* Raises an error of redblue_dwithin if the distance is negative or NaN. */
 extern void rb_check_distance(double distance);
@@ -90,6 +104,8 @@ typedef struct rb_pairwise
 	rb_helper aside; /* Helper thread of the current work */
 	rb_curve *curve; /* Intersection state, NULL until first needed */
 	rb_intersection shape;
+	const rb_set *solids;    /* Geometries of an array, NULL if there are none */
+	rb_solid_boundary solid; /* Solid that the current call returns */
 	rb_operand_cache argument[2];
 	Size stored; /* Total size of the stored values, in bytes */
 } rb_pairwise;
@@ -157,5 +173,14 @@ typedef struct rb_pairwise_faces
 /* Splits the only argument into triangles, and numbers the faces that they belong to. */
 extern void rb_pairwise_read_faces(FunctionCallInfo fcinfo, const char *function,
 								   rb_pairwise_faces *faces);
+
+/*
+ * Reads the geometries of the only argument, an array, into pairwise->solids: a row for each that
+ * is not empty, with its position as id. Returns false if all of them are null.
+ */
+extern bool rb_pairwise_read_array(FunctionCallInfo fcinfo, const char *function,
+								   rb_pairwise **pairwise, int32 *srid);
+/* Frees the geometries of the array. */
+extern void rb_pairwise_free_array(rb_pairwise *pairwise);
 
 #endif /* RB_PG_SCALAR_SCALAR_H */
