@@ -16,6 +16,7 @@
  */
 #include "core/solid/sections.h"
 #include "core/base/sort.h"
+#include "core/primitive/ray.h"
 #include "core/primitive/segment.h"
 #include "core/set/set.h"
 
@@ -109,20 +110,6 @@ put_point(void *user, rb_section_mark mark, const rb_section_node *node)
 
 /* ---- one section ---- */
 
-/* Returns true if three points are on one line. */
-static bool
-are_points_on_line(rb_exact_env *env, const double *t)
-{
-	for (int k = 0; k < 3; k++)
-	{
-		const int i = (k + 1) % 3;
-
-		if (rb_orient2d_at(env, t[k], t[i], t[3 + k], t[3 + i], t[6 + k], t[6 + i]) != 0)
-			return false;
-	}
-	return true;
-}
-
 /* Returns how the normal of a triangle is turned. */
 static rb_section_normal
 normal_of_triangle(const sections *a, rb_section *s, uint32_t triangle, bool open)
@@ -131,7 +118,7 @@ normal_of_triangle(const sections *a, rb_section *s, uint32_t triangle, bool ope
 		return a->fans.sheet[triangle] == RB_NO_SHEET ? RB_SECTION_FLAT
 			   : rb_points_inward(&a->fans, triangle) ? RB_SECTION_INWARD
 													  : RB_SECTION_OUTWARD;
-	return are_points_on_line(&s->env, a->job->red->coords + 9 * (size_t) triangle)
+	return rb_normal_tie(&s->env, a->job->red->coords + 9 * (size_t) triangle) == 0
 			   ? RB_SECTION_FLAT
 			   : RB_SECTION_OUTWARD;
 }
@@ -303,7 +290,7 @@ find_planes(sections *a)
 		{
 			const double *p = planes->coords + (size_t) part * (size_t) rb_kind_width(planes->kind);
 
-			if (!found && (planes->kind == RB_TRIANGLE3 ? !are_points_on_line(&env, p)
+			if (!found && (planes->kind == RB_TRIANGLE3 ? rb_normal_tie(&env, p) != 0
 														: p[3] != 0 || p[4] != 0 || p[5] != 0))
 			{
 				a->part[row] = part;
