@@ -46,7 +46,9 @@ CREATE TABLE alone AS SELECT * FROM redblue_sections('block', 'cut');
 SET redblue.threads = 7;
 SELECT count(*) FROM (SELECT solid_id, plane_id, geom::bytea, area FROM alone EXCEPT SELECT solid_id, plane_id, geom::bytea, area FROM redblue_sections('block', 'cut')) t;
 RESET redblue.threads;
+SET redblue.backend = cpu; SET redblue.custom_scan = on; SET max_parallel_workers_per_gather = 0;
 EXPLAIN (COSTS OFF) SELECT area FROM redblue_sections('block', 'cut') WHERE plane_id = 1;
+RESET redblue.backend; RESET redblue.custom_scan; RESET max_parallel_workers_per_gather;
 SELECT count(*) FROM (SELECT FROM redblue_sections('block', 'cut') LIMIT 3) t;
 -- Refusals
 INSERT INTO level VALUES (7, 0, 0, 0, 0, 0, -0.0);
