@@ -37,6 +37,7 @@ typedef struct pair
 } pair;
 
 static pair both;
+static long filled; /* Results that are not empty */
 
 /* Makes the set of both solids. */
 static void
@@ -279,6 +280,7 @@ check_all_operations(bool exact, double tolerance, int points)
 		{
 			double volume;
 
+			filled++;
 			if (read_boundary(&result, &builder, &set))
 			{
 				check_solid(&set);
@@ -385,7 +387,11 @@ pairs_of_small_solids(void)
 static void
 pairs_scaled_by_axis(void)
 {
-	random_pairs_of_one_size(SIZE_POWER, check_rounds(100));
+	const long rounds = check_rounds(100);
+
+	filled = 0;
+	random_pairs_of_one_size(SIZE_POWER, rounds);
+	CHECK(filled >= 2 * rounds, "%ld of %ld results are not empty", filled, 4 * rounds);
 }
 
 /* ---- known results ---- */
