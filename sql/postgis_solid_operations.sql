@@ -2,6 +2,7 @@
 \set schema postgis_solid_operations
 \i sql/fixtures/prologue.sql
 \i sql/fixtures/redblue_postgis.sql
+\i sql/fixtures/ball_geometry.sql
 \i sql/fixtures/box_geometry.sql
 \i sql/fixtures/refused.sql
 -- A tetrahedron with three edges along the axes
@@ -51,12 +52,6 @@ CREATE FUNCTION bytes(geometry) RETURNS bytea LANGUAGE internal IMMUTABLE STRICT
 SELECT DISTINCT ST_IsEmpty(geom) AS empty, get_byte(bytes(geom), 3) & 16 > 0 AS flags, get_byte(bytes(geom), 4) | get_byte(bytes(geom), 11) AS solid, get_byte(bytes(geom), 3) & 4 > 0 AS box FROM results ORDER BY 1;
 SELECT box3d(geom), ST_AsEWKT(ST_SetSRID(geom, 4979)) LIKE 'SRID=4979;POLYHEDRALSURFACE(((%' AS text, geom && ST_MakeEnvelope(0, 0, 1, 1, 7415) AS meets FROM results WHERE id = 1 ORDER BY result;
 -- Corners that are not doubles: balls of triangles, which are twisted against each other
-CREATE FUNCTION ball(r int, m int, x float8, y float8, z float8, radius float8) RETURNS geometry LANGUAGE sql IMMUTABLE AS $$
-	WITH p AS (SELECT i, j, ST_MakePoint(x + radius * CASE WHEN i IN (0, r) THEN 0 ELSE sin(pi() * i / r) END * cos(2 * pi() * j / m), y + radius * CASE WHEN i IN (0, r) THEN 0 ELSE sin(pi() * i / r) END * sin(2 * pi() * j / m), z + radius * cos(pi() * i / r)) AS at
-		FROM generate_series(0, r) i, generate_series(0, m - 1) j)
-	SELECT ST_SetSRID(ST_Collect(ST_MakePolygon(ST_MakeLine(ARRAY[t.a, t.b, t.c, t.a]))), 7415)
-	FROM p JOIN p q ON q.i = p.i AND q.j = (p.j + 1) % m JOIN p s ON s.i = p.i + 1 AND s.j = p.j JOIN p u ON u.i = s.i AND u.j = q.j, LATERAL (VALUES (p.at, s.at, u.at), (p.at, u.at, q.at)) t (a, b, c)
-	WHERE NOT (t.a = t.b OR t.b = t.c OR t.a = t.c) $$;
 CREATE TABLE round AS SELECT i AS id, ball(6, 8, 500000, 5800000, 100, 10) AS a, ball(5, 7, 500000 + i, 5800000 + i % 3, 100 + i % 4, 7 + i % 5) AS b FROM generate_series(0, 19) i;
 CREATE TABLE round_results AS SELECT row_number() OVER (ORDER BY id, operation) AS result, o.* FROM (SELECT id, operation, geom FROM round, LATERAL (VALUES ('intersection', redblue_solid_intersection(a, b)), ('union', redblue_solid_union(a, b)),
 	('difference', redblue_solid_difference(a, b)), ('symdifference', redblue_solid_symdifference(a, b))) o (operation, geom)) o;

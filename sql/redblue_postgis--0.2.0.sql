@@ -292,6 +292,74 @@ COMMENT ON FUNCTION redblue_sections_query IS
 TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and those of
 redblue_sections.';
 
+-- ---- solids of pairs of solids ----
+
+CREATE FUNCTION redblue_solid_intersections(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_solid name DEFAULT NULL, blue_solid name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL, on_bad text DEFAULT 'error',
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL,
+	OUT red_id bigint, OUT blue_id bigint, OUT geom geometry, OUT volume float8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_solid_intersections'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_solid_intersections IS
+'Returns the solid that two solids share, for all pairs of solids of two tables or views whose interiors intersect (redblue_solid_pairs), in
+the order of their ids: the geometry is that of redblue_solid_intersection, in units of the SRID, which is that of the tables (0 for
+coordinate columns), and the volume is the double nearest to the volume of this geometry, in cubic units. If all corners of the geometry
+are exact, that is the volume of redblue_solid_overlaps. The geometry is empty, and the volume 0, if nothing is left after rounding.
+Solids, red_solid and blue_solid (as solid), on_bad and errors are those of redblue_points_in_solids.';
+
+CREATE FUNCTION redblue_solid_intersections_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_solid name DEFAULT NULL, blue_solid name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL, on_bad text DEFAULT 'error',
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL,
+	OUT red_id bigint, OUT blue_id bigint, OUT geom geometry, OUT volume float8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_solid_intersections_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_solid_intersections_query IS
+'Returns the result of redblue_solid_intersections for the rows of two queries. Each text is a single read-only SELECT (including WITH,
+VALUES and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and
+those of redblue_solid_intersections.';
+
+CREATE FUNCTION redblue_solid_differences(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_solid name DEFAULT NULL, blue_solid name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL, on_bad text DEFAULT 'error',
+	OUT red_id bigint, OUT geom geometry, OUT volume float8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_solid_differences'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_solid_differences IS
+'Returns each solid of the first table or view without all solids of the second one whose interiors intersect its interior, in the order of
+the ids: the geometry is the redblue_solid_difference of the solid and the other one or, if there are several, their redblue_solid_union in
+the order of their ids; the volume is the double nearest to the volume of this geometry, in cubic units. A solid that none of the second
+table meets is returned with its coplanar faces merged. The geometry is empty, and the volume 0, if nothing is left. Solids, red_solid and
+blue_solid (as solid), on_bad and errors are those of redblue_points_in_solids.';
+
+CREATE FUNCTION redblue_solid_differences_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_solid name DEFAULT NULL, blue_solid name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL, on_bad text DEFAULT 'error',
+	OUT red_id bigint, OUT geom geometry, OUT volume float8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_solid_differences_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_solid_differences_query IS
+'Returns the result of redblue_solid_differences for the rows of two queries. Each text is a single read-only SELECT (including WITH,
+VALUES and TABLE), which is run as the caller. Columns are found by name, like those of a table. Errors: 0A000 and 42601 any other text; and
+those of redblue_solid_differences.';
+
 -- ---- tiles ----
 
 CREATE FUNCTION redblue_meets_tile(geom geometry, tile_low float8[], tile_high float8[], distance float8 DEFAULT 0) RETURNS boolean

@@ -153,8 +153,8 @@ SELECT * FROM refused($$SELECT * FROM redblue_triangle_pair_count('red', 'blue',
 SELECT count(*) FROM redblue_box_pairs_query('SELECT NULL::int AS id, 1 AS lx, 1 AS ly, 1 AS hx, 1 AS hy WHERE false', 'TABLE flat', tile_low => '{0,0}');
 
 -- Functions with a tile, and those without: results about single rows
-SELECT count(*) FROM pg_proc WHERE proname LIKE 'redblue%' AND 'tile_low' = ANY (proargnames) AND prosupport <> 0 AND proname !~ 'e(nt)?_intersections';
-SELECT proname FROM pg_proc WHERE prosupport <> 0 AND prosupport = (SELECT prosupport FROM pg_proc WHERE proname = 'redblue_triangle_pairs') AND NOT 'tile_low' = ANY (proargnames) AND proname !~ '_sections' ORDER BY 1;
+SELECT count(*) FROM pg_proc WHERE proname LIKE 'redblue%' AND 'tile_low' = ANY (proargnames) AND prosupport <> 0 AND proname !~ '(e(nt)?|solid)_intersections';
+SELECT proname FROM pg_proc WHERE prosupport <> 0 AND prosupport = (SELECT prosupport FROM pg_proc WHERE proname = 'redblue_triangle_pairs') AND NOT 'tile_low' = ANY (proargnames) AND proname !~ '_sections|_differences' ORDER BY 1;
 
 SET client_min_messages = warning;
 DROP SCHEMA tiles CASCADE;

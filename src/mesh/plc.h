@@ -100,6 +100,9 @@ typedef struct rb_flaw
 	double volume; /* volume enclosed by the facets */
 } rb_flaw;
 
+/* Returns the name of a kind of flaw, such as "crossing facets" (plc_check.c). */
+extern const char *rb_flaw_name(rb_flaw_kind kind);
+
 #ifdef __cplusplus
 }
 #endif

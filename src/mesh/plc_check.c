@@ -20,6 +20,38 @@
 /* Iterations between two polls for a stop */
 #define RB_CHECK_INTERVAL 4096
 
+const char *
+rb_flaw_name(rb_flaw_kind kind)
+{
+	switch (kind)
+	{
+		case RB_FLAW_NO_VOLUME:
+			return "no volume";
+		case RB_FLAW_FACET_AREA:
+			return "facet without area";
+		case RB_FLAW_FACET_FOLDED:
+			return "facet that is not a simple polygon";
+		case RB_FLAW_FACETS_EQUAL:
+			return "duplicate facet";
+		case RB_FLAW_FACETS_OVERLAP:
+			return "overlapping facets";
+		case RB_FLAW_FACETS_CROSS:
+			return "crossing facets";
+		case RB_FLAW_SEGMENT_FACET:
+		case RB_FLAW_SEGMENTS_CROSS:
+			return "crossing segments";
+		case RB_FLAW_POINT_IN_FACET:
+		case RB_FLAW_POINT_ON_SEGMENT:
+			return "point on a facet or segment";
+		case RB_FLAW_TOO_NEAR:
+			return "no representable point for a vertex";
+		case RB_FLAW_TOO_MANY_POINTS:
+			return "too many vertices";
+		default:
+			return "facet that could not be recovered";
+	}
+}
+
 /* ---- parts ---- */
 
 /* Finds the points that no triangle and no segment uses. */

@@ -93,9 +93,8 @@ divide_polygon(rb_builder *b, const rb_solid_boundary *s, uint32_t polygon, rb_e
 	return rb_face_finish(&face);
 }
 
-/* Divides all polygons of a boundary into triangles of an empty builder. */
-static rb_status
-divide_boundary(const union_tree *t, const rb_solid_boundary *s, rb_builder *b)
+rb_status
+rb_solid_boundary_divide(rb_context *ctx, const rb_solid_boundary *s, rb_builder *b, rb_flaw *flaw)
 {
 	for (uint32_t i = 0; i < s->npolygons; i++)
 	{
@@ -103,15 +102,15 @@ divide_boundary(const union_tree *t, const rb_solid_boundary *s, rb_builder *b)
 		const rb_geometry_fault fault = divide_polygon(b, s, i, &error);
 
 		if (fault == RB_GEOMETRY_NO_MEMORY)
-			return rb_fail(t->ctx, error.status, error.need, error.limit, NULL);
+			return rb_fail(ctx, error.status, error.need, error.limit, NULL);
 		if (fault != RB_GEOMETRY_OK)
 		{
-			*t->flaw = (rb_flaw){.kind = RB_FLAW_FACET_FOLDED, .a = i, .b = RB_NONE};
-			memcpy(t->flaw->at, s->points + 3 * (size_t) s->corners[s->corner_of[s->ring_of[i]]],
-				   sizeof t->flaw->at);
+			*flaw = (rb_flaw){.kind = RB_FLAW_FACET_FOLDED, .a = i, .b = RB_NONE};
+			memcpy(flaw->at, s->points + 3 * (size_t) s->corners[s->corner_of[s->ring_of[i]]],
+				   sizeof flaw->at);
 			return RB_BAD_PLC;
 		}
-		if (rb_should_stop(t->ctx))
+		if (rb_should_stop(ctx))
 			return RB_STOPPED;
 	}
 	return RB_OK;
@@ -139,7 +138,7 @@ unite_to_builder(const union_tree *t, uint32_t i, rb_builder *b)
 	rb_status status = unite_two_solids(t, i, i + 1, &boundary);
 
 	if (status == RB_OK)
-		status = divide_boundary(t, &boundary, b);
+		status = rb_solid_boundary_divide(t->ctx, &boundary, b, t->flaw);
 	rb_solid_boundary_free(t->ctx->memory, &boundary);
 	return status;
 }

@@ -12,6 +12,8 @@ use Test::More;
 
 my $node = new_server('payloads', "max_parallel_workers_per_gather = 2\nmin_parallel_table_scan_size = 64kB\nparallel_setup_cost = 10");
 
+my $postgis = have_postgis($node);
+$node->safe_psql('postgres', 'CREATE EXTENSION redblue_postgis') if $postgis;
 load_volmesh($node, 'red', 12, 1, 0.2);
 load_volmesh($node, 'blue', 12, 2, 0.2, 0.31, 0.17, 0.23);
 $node->safe_psql('postgres', <<'SQL');
@@ -27,6 +29,7 @@ RETURNS TABLE (solid int, ax float8, ay float8, az float8, bx float8, by float8,
 $$;
 CREATE TABLE balls AS SELECT row_number() OVER () AS id, s.* FROM generate_series(1, 60) b, ball(b, 12, 16, b % 5 * 2, b / 5 % 4 * 2, b / 20 * 2, 0.7 + b % 7 * 0.1) s;
 CREATE TABLE others AS SELECT row_number() OVER () AS id, s.* FROM generate_series(1, 60) b, ball(b, 9, 11, b % 5 * 2 + b % 3 * 0.5, b / 5 % 4 * 2, b / 20 * 2, 0.3 + b % 5 * 0.3) s;
+CREATE TABLE few AS SELECT * FROM balls WHERE solid % 6 = 0;
 CREATE TABLE holes AS SELECT i AS id, x AS ax, y AS ay, 8::float8 AS az, x + dx AS bx, y + dy AS by, -4::float8 AS bz
 	FROM (SELECT i, (i * 37 % 101) / 10.0 AS x, (i * 53 % 89) / 10.0 AS y, (i % 13 - 6) / 3.0 AS dx, (i % 7 - 3) / 3.0 AS dy FROM generate_series(1, 3000) i) s;
 CREATE TABLE points AS SELECT i AS id, (i * 37 % 101) / 10.0::float8 AS x, (i * 53 % 89) / 10.0::float8 AS y, (i % 61) / 10.0::float8 AS z FROM generate_series(1, 5000) i;
@@ -59,6 +62,11 @@ my %call = (
 	depths => [ 'redblue_solid_overlaps', "'balls', 'others'", ", red_solid => 'solid', blue_solid => 'solid', depth => true" ],
 	check => [ 'redblue_solid_check', "'balls'", ", solid => 'solid'" ],
 	measures => [ 'redblue_solid_measures', "'balls'", ", solid => 'solid'" ]);
+if ($postgis)
+{
+	$call{'common solids'} = [ 'redblue_solid_intersections', "'few', 'others'", ", red_solid => 'solid', blue_solid => 'solid'" ];
+	$call{differences} = [ 'redblue_solid_differences', "'few', 'others'", ", red_solid => 'solid', blue_solid => 'solid'" ];
+}
 my %rows;
 for my $name (sort keys %call)
 {
@@ -137,6 +145,11 @@ my %long = (
 	'measures of one' => "redblue_solid_measures_query('SELECT n AS one, ax, ay, az, bx, by, bz, cx, cy, cz FROM mesh, generate_series(1, 8) n', solid => 'one')",
 	check => "redblue_solid_check_query('SELECT m.* FROM mesh m, generate_series(1, 20)', solid => 'solid')",
 	'check of one' => "redblue_solid_check_query('SELECT m.* FROM mesh m, generate_series(1, 8)', solid => 'one')");
+if ($postgis)
+{
+	$long{'common solids'} = "redblue_solid_intersections('mesh', 'mesh', red_solid => 'solid', blue_solid => 'solid')";
+	$long{differences} = "redblue_solid_differences('onion', 'onion', red_solid => 'solid', blue_solid => 'solid')";
+}
 $session->ask('ALTER TABLE heap ADD one int DEFAULT 1; ALTER TABLE mesh ADD one int DEFAULT 1');
 my $watch = session($node);
 for my $name (sort keys %long)

@@ -113,7 +113,9 @@ push @calls, rows_of("redblue_triangle_self_intersections('S.red')"), rows_of("r
   "BEGIN; SELECT tets FROM redblue_refine('S.wall', 'mesh_of_test', solid => 'solid'); ROLLBACK";
 push @calls, "SELECT count(*) FROM S.g_red r JOIN S.g_blue b ON redblue_intersects(r.geom, b.geom)", "SELECT sum(r.id) FROM S.g_red r JOIN S.g_blue b ON redblue_dwithin(r.geom, b.geom, 0.5)",
   "SELECT count(*) FROM S.g_red r, S.g_blue b WHERE redblue_crosses(r.geom, b.geom) AND r.id < 100", rows_of("redblue_triangle_pairs('S.g_red', 'S.g_blue')"),
-  rows_of("redblue_triangle_intersections('S.g_red', 'S.g_blue')"), rows_of("redblue_sections('S.g_red', 'S.g_blue')"), rows_of("redblue_box_pairs('S.g_red', 'S.g_blue')")
+  rows_of("redblue_triangle_intersections('S.g_red', 'S.g_blue')"), rows_of("redblue_sections('S.g_red', 'S.g_blue')"), rows_of("redblue_box_pairs('S.g_red', 'S.g_blue')"),
+  rows_of("redblue_solid_intersections('S.wall', 'S.wall', red_solid => 'solid', blue_solid => 'solid')"),
+  rows_of("redblue_solid_differences('S.cube', 'S.wall', red_solid => 'solid', blue_solid => 'solid')")
   if $postgis;
 
 # Without the custom scan, a third of the calls: how it reads the rows does not depend on the kind of join.

@@ -7,6 +7,8 @@
  */
 #include "pg/base/pg.h"
 
+#include "utils/float.h"
+
 /* Returns a readable size, rounded up to kB below 64 MB and to MB otherwise. */
 static char *
 text_of_memory_size(uint64 bytes)
@@ -14,6 +16,13 @@ text_of_memory_size(uint64 bytes)
 	if (bytes < UINT64CONST(1) << 26)
 		return psprintf("%llu kB", (unsigned long long) ((bytes + 1023) >> 10));
 	return psprintf("%llu MB", (unsigned long long) ((bytes + ((1 << 20) - 1)) >> 20));
+}
+
+const char *
+rb_point_text(const double *at)
+{
+	return psprintf("(%s %s %s)", float8out_internal(at[0]), float8out_internal(at[1]),
+					float8out_internal(at[2]));
 }
 
 void

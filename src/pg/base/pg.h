@@ -103,6 +103,9 @@ extern int rb_threads(uint64 parts);
  */
 pg_noreturn extern void rb_raise(const char *function, rb_status status, const rb_error *error);
 
+/* Returns the coordinates of a point in the format of ST_AsText, with all their digits. */
+extern const char *rb_point_text(const double *at);
+
 /* Raises the error for an operation other than a join, such as a "mesh". */
 pg_noreturn extern void rb_raise_of(const char *function, const char *what, rb_status status,
 									const rb_error *error);

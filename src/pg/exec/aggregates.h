@@ -7,6 +7,7 @@
  *	aggregates.c			counts, matched rows, grouped pairs
  *	intersections.c			intersections of the pairs
  *	section_rows.c			sections by planes
+ *	solid_rows.c			intersections and differences of solids
  */
 #ifndef RB_PG_EXEC_AGGREGATES_H
 #define RB_PG_EXEC_AGGREGATES_H
@@ -54,6 +55,7 @@ struct rb_cursor
 	struct rb_shaping *shaping;
 
 	struct rb_section_rows *sections; /* For sections */
+	struct rb_solid_rows *solids;     /* For intersections and differences of solids */
 };
 
 /* Returns the id of a row. Ids that count up from first_id may wrap around. */
@@ -122,5 +124,12 @@ extern bool rb_shapes_next(rb_cursor *rows, Datum *values);
 extern void rb_sections_open(rb_cursor *rows, MemoryContext context);
 /* Computes the next output row. Returns false after the last one. */
 extern bool rb_sections_next(rb_cursor *rows, Datum *values);
+
+/* ---- solid_rows.c ---- */
+
+/* Joins the solids of both sides, and prepares operations on the pairs. */
+extern void rb_solid_rows_open(rb_cursor *rows, MemoryContext context);
+/* Computes the next output row. Returns false after the last one. */
+extern bool rb_solid_rows_next(rb_cursor *rows, Datum *values);
 
 #endif /* RB_PG_EXEC_AGGREGATES_H */

@@ -7,6 +7,8 @@
  *	groups			rows: for each row the rows that it is paired with (aggregates.c)
  *	shapes			rows: the intersection of each pair of rows (intersections.c)
  *	sections		rows: the section of each solid by each plane (section_rows.c)
+ *	solids			rows: the intersection of each pair of solids, or the difference of each solid
+ *					and all that meet it (solid_rows.c)
  *	blocks			rows: pairs as arrays, for programs that want these: the stream's own
  *					blocks, without a copy
  *
@@ -108,6 +110,12 @@ static const rb_row_shape shapes[] = {
 							0,
 							4,
 							{RB_VALUE_INT8, RB_VALUE_INT8, RB_VALUE_GEOMETRY, RB_VALUE_FLOAT8}},
+	[RB_RESULT_SOLID_INTERSECTIONS] =
+		{RB_ROWS_SINGLE, 0, 4, {RB_VALUE_INT8, RB_VALUE_INT8, RB_VALUE_GEOMETRY, RB_VALUE_FLOAT8}},
+	[RB_RESULT_SOLID_DIFFERENCES] = {RB_ROWS_SINGLE,
+									 0,
+									 3,
+									 {RB_VALUE_INT8, RB_VALUE_GEOMETRY, RB_VALUE_FLOAT8}},
 };
 
 const rb_row_shape *
@@ -372,6 +380,10 @@ rb_cursor_open(const rb_join *join, rb_result result, rb_result_side of, const r
 		case RB_RESULT_SPANS:
 			rb_shapes_open(rows, context);
 			return rows;
+		case RB_RESULT_SOLID_INTERSECTIONS:
+		case RB_RESULT_SOLID_DIFFERENCES:
+			rb_solid_rows_open(rows, context);
+			return rows;
 		default:
 			break;
 	}
@@ -412,6 +424,9 @@ rb_cursor_next_row(rb_cursor *rows, Datum *values)
 			return rb_shapes_next(rows, values);
 		case RB_RESULT_SECTIONS:
 			return rb_sections_next(rows, values);
+		case RB_RESULT_SOLID_INTERSECTIONS:
+		case RB_RESULT_SOLID_DIFFERENCES:
+			return rb_solid_rows_next(rows, values);
 		default:
 			return next_block_as_packed_columns(rows, values);
 	}

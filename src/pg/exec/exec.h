@@ -7,6 +7,7 @@
 #define RB_PG_EXEC_EXEC_H
 
 #include "pg/base/cleanup.h"
+#include "pg/base/helper_thread.h"
 #include "pg/read/read.h"
 #include "pg/worker/worker.h"
 #include "core/intersection/intersection.h"
@@ -40,7 +41,9 @@ typedef enum rb_result
 	RB_RESULT_BLOCKS,    /* n, red, blue as packed bytes */
 	RB_RESULT_SHAPES,    /* red_id, blue_id, geom */
 	RB_RESULT_SPANS,     /* segment_id, triangle_id, geom, from_fraction, to_fraction, fractions */
-	RB_RESULT_SECTIONS   /* solid_id, plane_id, geom, area */
+	RB_RESULT_SECTIONS,  /* solid_id, plane_id, geom, area */
+	RB_RESULT_SOLID_INTERSECTIONS, /* red_id, blue_id, geom, volume */
+	RB_RESULT_SOLID_DIFFERENCES    /* red_id, geom, volume */
 } rb_result;
 
 /*
@@ -122,13 +125,14 @@ rb_join_is_local(const rb_join *join)
 
 /*
  * Returns true if the join can be restricted to a tile. It cannot if each row is reported on its
- * own, if the rows of the other side are ranked, or if they are planes, which have no ends.
+ * own or with all its partners, if the rows of the other side are ranked, or if they are planes,
+ * which have no ends.
  */
 static inline bool
 rb_join_has_tile(const rb_join *join)
 {
 	return !rb_join_is_ranked(join) && !rb_join_is_of_each_solid(join) &&
-		   join->predicate != RB_SECTION;
+		   join->predicate != RB_SECTION && join->result != RB_RESULT_SOLID_DIFFERENCES;
 }
 
 /* Returns true if each pair consists of two parts of one row. */
@@ -464,6 +468,12 @@ extern void rb_run_ensure_ids(rb_join_run *run, int side);
 /* Makes all rows of a side available in this process. */
 extern void rb_run_need_rows(rb_join_run *run, int side);
 
+/*
+ * Makes all parts and ids of both sides available in this process, on a helper thread if that may
+ * take long. The sets are not cached, because the join treats parts as rows, or row numbers as ids.
+ */
+extern void rb_run_bring_sides(rb_join_run *run, rb_helper *helper);
+
 /* Returns the next pairs, at least one. Returns false after the last one. Can be canceled. */
 extern bool rb_run_next(rb_join_run *run, rb_block *block);
 
@@ -656,5 +666,14 @@ extern Datum rb_write_shape(const rb_intersection *shape, const char *function, 
  * sets. A boundary without polygons becomes POLYHEDRALSURFACE Z EMPTY.
  */
 extern Datum rb_write_solid(const rb_solid_boundary *boundary, const char *function, int32 srid);
+
+/* ---- solid_rows.c: results of operations on solids ---- */
+
+/*
+ * Raises the error that the faces of some solids, such as "the solids" or "id 1 of red and id 2 of
+ * blue", could not be cut where they cross.
+ */
+pg_noreturn extern void rb_raise_uncut_solids(const char *function, const char *which,
+											  const rb_flaw *flaw);
 
 #endif /* RB_PG_EXEC_EXEC_H */

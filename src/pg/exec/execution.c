@@ -343,6 +343,40 @@ rb_run_need_rows(rb_join_run *run, int i)
 	replace_set_of_side(run, i, set);
 }
 
+/* Materializes delta sets, as work of a helper thread. */
+static rb_status
+materialize_sides(void *arg)
+{
+	rb_join_run *run = arg;
+
+	for (int i = 0; i < 2; i++)
+	{
+		RB_TRY(rb_set_materialize(&run->ctx, run->side[i].set));
+		RB_TRY(rb_set_materialize_ids(&run->ctx, run->side[i].set));
+	}
+	return RB_OK;
+}
+
+void
+rb_run_bring_sides(rb_join_run *run, rb_helper *helper)
+{
+	bool views = false;
+	rb_status status;
+
+	for (int i = 0; i < 2; i++)
+	{
+		rb_run_need_rows(run, i);
+		run->side[i].keep = NULL;
+		views = views || run->side[i].set->view != NULL;
+	}
+	helper->ctx = &run->ctx;
+	helper->work = materialize_sides;
+	helper->arg = run;
+	status = views ? rb_helper_run(helper) : materialize_sides(run);
+	if (status != RB_OK)
+		raise_run_failure(run, status);
+}
+
 void
 rb_run_ensure_ids(rb_join_run *run, int i)
 {

@@ -12,7 +12,6 @@
  *
  * Every geometry is read only once, into the sets, which hold the parts.
  */
-#include "pg/base/helper_thread.h"
 #include "pg/exec/aggregates.h"
 
 #include "core/base/sort.h"
@@ -100,20 +99,6 @@ run_shaping_work(rb_cursor *rows, rb_status (*what)(void *), void *arg, rb_conte
 
 /* ---- before the join ---- */
 
-/* Materializes delta sets. */
-static rb_status
-materialize_sides_for_shapes(void *arg)
-{
-	rb_join_run *run = arg;
-
-	for (int i = 0; i < 2; i++)
-	{
-		RB_TRY(rb_set_materialize(&run->ctx, run->side[i].set));
-		RB_TRY(rb_set_materialize_ids(&run->ctx, run->side[i].set));
-	}
-	return RB_OK;
-}
-
 /* Prepares the tile test for pairs of rows, because a join of parts does not test them. */
 static rb_status
 prepare_tile_of_intersections(void *arg)
@@ -136,15 +121,7 @@ prepare_shapes_of_join(rb_cursor *rows, MemoryContext context)
 	rows->shaping = s;
 	run->stop_reader = stop_intersection_work;
 	run->reader = s;
-	for (int i = 0; i < 2; i++)
-	{
-		rb_run_need_rows(run, i);
-		/* Do not cache a set that is joined only part by part. */
-		run->side[i].keep = NULL;
-	}
-	run_shaping_work(rows, materialize_sides_for_shapes, run, &run->ctx,
-					 run->side[0].set->view != NULL || run->side[1].set->view != NULL ? LONG
-																					  : SHORT);
+	rb_run_bring_sides(run, &s->aside);
 	rb_context_init(&s->ctx, run->memory);
 	s->row = AllocSetContextCreate(context, "redblue shape", ALLOCSET_DEFAULT_SIZES);
 	for (int i = 0; i < 2; i++)

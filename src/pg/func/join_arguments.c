@@ -40,7 +40,9 @@ list_join_arguments(const rb_join *join)
 		case RB_SECTION:
 			return "* *_id *_geom solid face_tolerance on_bad flat";
 		case RB_RELATION:
-			return "* *_id *_geom *_solid face_tolerance on_bad tile_low tile_high";
+			return rb_join_has_tile(join)
+					   ? "* *_id *_geom *_solid face_tolerance on_bad tile_low tile_high"
+					   : "* *_id *_geom *_solid face_tolerance on_bad";
 		case RB_OVERLAP:
 			return rb_join_sides(join) == 1
 					   ? "* *_id *_geom solid face_tolerance on_bad contact depth min_volume tile_low tile_high"

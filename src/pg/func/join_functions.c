@@ -342,7 +342,7 @@ return_pair_count(FunctionCallInfo fcinfo, const rb_join *join)
 	X(redblue_segment_self_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_SEGMENT2, "lines",     \
 	  RB_SEGMENT2, NULL)
 
-/* Joins that return the intersections of pairs as geometries (redblue_postgis) */
+/* Joins that return geometries (redblue_postgis) */
 #define RB_SHAPE_JOINS(X)                                                                        \
 	X(redblue_triangle_intersections, RB_RESULT_SHAPES, RB_MEET, RB_TRIANGLE3, "red",            \
 	  RB_TRIANGLE3, "blue")                                                                      \
@@ -351,7 +351,11 @@ return_pair_count(FunctionCallInfo fcinfo, const rb_join *join)
 	X(redblue_segment_intersections, RB_RESULT_SHAPES, RB_MEET, RB_SEGMENT2, "red", RB_SEGMENT2, \
 	  "blue")                                                                                    \
 	X(redblue_sections, RB_RESULT_SECTIONS, RB_SECTION, RB_TRIANGLE3, "solids", RB_TRIANGLE3,    \
-	  "planes")
+	  "planes")                                                                                  \
+	X(redblue_solid_intersections, RB_RESULT_SOLID_INTERSECTIONS, RB_RELATION, RB_TRIANGLE3,     \
+	  "red", RB_TRIANGLE3, "blue")                                                               \
+	X(redblue_solid_differences, RB_RESULT_SOLID_DIFFERENCES, RB_RELATION, RB_TRIANGLE3, "red",  \
+	  RB_TRIANGLE3, "blue")
 
 /* Joins that count the pairs within a distance */
 #define RB_COUNT_JOINS(X)                                                                        \

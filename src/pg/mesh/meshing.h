@@ -273,9 +273,6 @@ extern void rb_meshing_make_solids(rb_meshing_run *run);
 
 /* ---- plc_faults.c: errors of rows ---- */
 
-/* Returns a flaw with its location, such as "crossing facets near (1 2 3)". */
-extern const char *rb_flaw_text(const rb_flaw *flaw);
-
 /* Returns the reason why a solid could not be meshed, for a list of reasons. */
 extern const char *rb_meshing_flaw_name(const rb_meshing_part *part);
 

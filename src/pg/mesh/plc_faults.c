@@ -8,15 +8,6 @@
 #include "pg/mesh/meshing.h"
 
 #include "core/solid/solid.h"
-#include "utils/float.h"
-
-/* Returns the coordinates of a point for an error message, with all their digits. */
-static const char *
-text_of_flaw_point(const double *at)
-{
-	return psprintf("(%s %s %s)", float8out_internal(at[0]), float8out_internal(at[1]),
-					float8out_internal(at[2]));
-}
 
 /*
  * Returns the id of a row of facets, with the polygon if it has several, for a flaw found before
@@ -347,7 +338,7 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 	const rb_flaw *f = &run->part->flaw;
 	const rb_facet_gap *g = &run->part->gap;
 	const char *function = run->call->function;
-	const char *at = text_of_flaw_point(f->at);
+	const char *at = rb_point_text(f->at);
 	const int code = ERRCODE_INVALID_PARAMETER_VALUE;
 
 	switch (f->kind)
@@ -440,52 +431,13 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 	pg_unreachable();
 }
 
-/* Returns the name of a kind of flaw, for a list of reasons. */
-static const char *
-name_of_flaw(rb_flaw_kind kind)
-{
-	switch (kind)
-	{
-		case RB_FLAW_NO_VOLUME:
-			return "no volume";
-		case RB_FLAW_FACET_AREA:
-			return "facet without area";
-		case RB_FLAW_FACET_FOLDED:
-			return "facet that is not a simple polygon";
-		case RB_FLAW_FACETS_EQUAL:
-			return "duplicate facet";
-		case RB_FLAW_FACETS_OVERLAP:
-			return "overlapping facets";
-		case RB_FLAW_FACETS_CROSS:
-			return "crossing facets";
-		case RB_FLAW_SEGMENT_FACET:
-		case RB_FLAW_SEGMENTS_CROSS:
-			return "crossing segments";
-		case RB_FLAW_POINT_IN_FACET:
-		case RB_FLAW_POINT_ON_SEGMENT:
-			return "point on a facet or segment";
-		case RB_FLAW_TOO_NEAR:
-			return "no representable point for a vertex";
-		case RB_FLAW_TOO_MANY_POINTS:
-			return "too many vertices";
-		default:
-			return "facet that could not be recovered";
-	}
-}
-
-const char *
-rb_flaw_text(const rb_flaw *flaw)
-{
-	return psprintf("%s near %s", name_of_flaw(flaw->kind), text_of_flaw_point(flaw->at));
-}
-
 const char *
 rb_meshing_flaw_name(const rb_meshing_part *part)
 {
 	if (part->unread.fault != RB_GEOMETRY_OK)
 		return rb_refusal_name(part->unread.fault);
 	return part->flaw.kind == RB_FLAW_NONE ? "more points than max_points"
-										   : name_of_flaw(part->flaw.kind);
+										   : rb_flaw_name(part->flaw.kind);
 }
 
 void

@@ -227,6 +227,7 @@ estimate_rows_of_join_result(const FuncExpr *call, const sizes *s, double pairs)
 			return ceil(pairs / RB_BLOCK);
 		case RB_RESULT_SOLIDS:
 		case RB_RESULT_MEASURES:
+		case RB_RESULT_SOLID_DIFFERENCES:
 			return s->first;
 		case RB_RESULT_NEAREST:
 		case RB_RESULT_FIRST_HITS:

@@ -40,14 +40,6 @@ static const char *const accepted[RB_KINDS] = {
 	[RB_EDGE2] = "Polygon, MultiPolygon, or GeometryCollection of these",
 };
 
-/* Returns a corner in the format of ST_AsText. */
-static const char *
-text_of_face_corner(const rb_geometry_info *info, int i)
-{
-	return psprintf("(%s %s %s)", float8out_internal(info->at[i][0]),
-					float8out_internal(info->at[i][1]), float8out_internal(info->at[i][2]));
-}
-
 /*
  * Raises the error that a face is not a valid polygon of its plane, with the location of the fault.
  */
@@ -66,7 +58,7 @@ raise_invalid_face(const rb_geometry_place *p, const char *where, rb_geometry_fa
 			 errmsg("%s: only one of the two geometries has Z", function),
 			 errdetail("The geometries are compared in the plane, where the face at %s in %s is "
 					   "not a valid polygon.",
-					   text_of_face_corner(info, 0), where),
+					   rb_point_text(info->at[0]), where),
 			 errhint("Use ST_Force3D(geometry, z) for the geometry without Z.")));
 	switch (fault)
 	{
@@ -77,8 +69,8 @@ raise_invalid_face(const rb_geometry_place *p, const char *where, rb_geometry_fa
 				 errmsg("%s: face with crossing edges in %s", function, where),
 				 errdetail(
 					 "Seen along the %c axis, the edge from %s to %s crosses the edge from %s to %s.",
-					 axis, text_of_face_corner(info, 0), text_of_face_corner(info, 1),
-					 text_of_face_corner(info, 2), text_of_face_corner(info, 3)),
+					 axis, rb_point_text(info->at[0]), rb_point_text(info->at[1]),
+					 rb_point_text(info->at[2]), rb_point_text(info->at[3])),
 				 /* ST_MakeValid considers only x and y and does not split surfaces. */
 				 info->axis == 2 &&
 						 (info->type == RB_TYPE_POLYGON || info->type == RB_TYPE_MULTIPOLYGON)
@@ -91,7 +83,7 @@ raise_invalid_face(const rb_geometry_place *p, const char *where, rb_geometry_fa
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("%s: face with coincident projected vertices in %s", function, where),
 					 errdetail("Seen along the %c axis, the vertices %s and %s are the same point.",
-							   axis, text_of_face_corner(info, 0), text_of_face_corner(info, 1)),
+							   axis, rb_point_text(info->at[0]), rb_point_text(info->at[1])),
 					 errhint("Split the face into nearly planar faces.")));
 			break;
 		case RB_GEOMETRY_HOLE_OUTSIDE:
@@ -99,7 +91,7 @@ raise_invalid_face(const rb_geometry_place *p, const char *where, rb_geometry_fa
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("%s: hole outside its face in %s", function, where),
 					 errdetail("Seen along the %c axis, hole %u leaves the outer ring at %s.", axis,
-							   info->hole, text_of_face_corner(info, 0)),
+							   info->hole, rb_point_text(info->at[0])),
 					 errhint("Make the hole a separate face, or remove it.")));
 			break;
 		case RB_GEOMETRY_HOLES:
@@ -107,7 +99,7 @@ raise_invalid_face(const rb_geometry_place *p, const char *where, rb_geometry_fa
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("%s: face with overlapping holes in %s", function, where),
 					 errdetail("Seen along the %c axis, holes %u and %u overlap at %s.", axis,
-							   info->hole, info->other, text_of_face_corner(info, 0)),
+							   info->hole, info->other, rb_point_text(info->at[0])),
 					 errhint("Merge the holes; store anything inside a hole as a separate face.")));
 			break;
 		default:
@@ -118,12 +110,12 @@ raise_invalid_face(const rb_geometry_place *p, const char *where, rb_geometry_fa
 				 p->face_tolerance >= 0
 					 ? errdetail(
 						   "The vertex %s is %s away from the plane of its face, but face_tolerance is %s.",
-						   text_of_face_corner(info, 0), float8out_internal(info->distance),
+						   rb_point_text(info->at[0]), float8out_internal(info->distance),
 						   float8out_internal(p->face_tolerance))
 					 : errdetail(
 						   "The vertex %s is %s away from the plane of its face, more than %s times "
 						   "the extent of the face.",
-						   text_of_face_corner(info, 0), float8out_internal(info->distance),
+						   rb_point_text(info->at[0]), float8out_internal(info->distance),
 						   float8out_internal(p->face_share)),
 				 errhint("Split the face into planar faces, or increase face_tolerance.")));
 	}

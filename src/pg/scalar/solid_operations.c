@@ -6,7 +6,6 @@
  * triangles are combined by the core (mesh/solid_union.h). An empty geometry is a solid without
  * points.
  */
-#include "pg/mesh/meshing.h"
 #include "pg/scalar/scalar.h"
 
 #include "mesh/solid_union.h"
@@ -57,11 +56,7 @@ raise_combination_failure(const rb_pairwise *p, rb_status status, const rb_flaw 
 	if (status == RB_BAD_SOLID)
 		rb_pairwise_raise(p, status);
 	if (status == RB_BAD_PLC)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("%s: could not cut the faces of the solids where they cross", function),
-				 errdetail("Reason: %s.", rb_flaw_text(flaw)),
-				 errhint("Please report this as a bug.")));
+		rb_raise_uncut_solids(function, "the solids", flaw);
 	rb_raise_of(function, "combination", status, &p->ctx.error);
 	pg_unreachable();
 }
