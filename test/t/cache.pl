@@ -7,6 +7,7 @@
 # Only one session executes a step at a time, so that a seed determines everything; a statement that would wait for a
 # lock fails at once. Occasionally all sessions run concurrently, while one of them runs the queries. The log folder
 # contains a trace of the run with all statements.
+# run: long
 use strict;
 use warnings;
 use FindBin;
