@@ -1,6 +1,6 @@
 # Draws objects as SVG, with the intersecting ones highlighted.
 #
-#	draw.pl cow|mine|contacts|mesh|refined|blocks|services|city <rows >picture
+#	draw.pl cow|mine|contacts|mesh|refined|blocks|services|drives|city <rows >picture
 #
 # A row of stdin is "thing,hit" followed by the corners of a triangle or the ends of a
 # segment.  Thing 0 is red and thing 1 is blue; an object that meets the other thing is
@@ -37,9 +37,12 @@ my %scene = (
 	services => { like => 'mesh', size => [ 1000, 560 ], soft => 1, edges => 0, clear => 1, quadrilaterals => 1, eye => [ -6, -13, 9 ], target => [ 3.5, 3.1, 1.45 ], zoom => 1800, key_at => [ 24, 446 ], key_title => 'depth of the clash',
 		kinds => [ [ [ 0, 0, 0 ], [ 70, 130, 190 ], [ 250, 226, 130 ], [ 236, 140, 60 ], [ 190, 50, 40 ] ], [ [ 198, 200, 206 ] ] ],
 		key => [ [ 0, 4, '0.2 m or more' ], [ 0, 3, '0.05 to 0.2 m' ], [ 0, 2, 'less than 0.05 m' ], [ 0, 1, 'none' ] ] },
+	drives => { like => 'mesh', size => [ 1000, 560 ], soft => 1, edges => 0, cut => 1, eye => [ -700, -1500, 160 ], target => [ 10, 0, -325 ], zoom => 2750, key_at => [ 800, 40 ],
+		kinds => [ [ [ 205, 92, 74 ], [ 255, 208, 84 ], [ 150, 170, 196 ] ] ],
+		key => [ [ 0, 0, 'surface of the ore' ], [ 0, 1, 'cut' ], [ 0, 2, 'walls of drives' ] ] },
 	city => { size => [ 1000, 500 ], eye => [ 222, -160, 175 ], target => [ 326, 106, 0 ], zoom => 1500, sky => [ 0, 0, 1 ],
 		sun => [ -0.45, -0.5, 0.85 ], fill => [ 0.6, -0.8, -0.1 ], flat => 1 });
-my $scene = $scene{ $ARGV[0] // 'cow' } or die "usage: draw.pl cow|mine|contacts|mesh|refined|blocks|services|city\n";
+my $scene = $scene{ $ARGV[0] // 'cow' } or die "usage: draw.pl cow|mine|contacts|mesh|refined|blocks|services|drives|city\n";
 $scene = { %{ $scene{ $scene->{like} } }, %$scene } if $scene->{like};
 my ($width, $height) = @{ $scene->{size} };
 my @eye = @{ $scene->{eye} };
@@ -179,6 +182,7 @@ for my $face (@face)
 		is_faint => $scene->{soft} && !$face->{hit},
 		is_ground => $is_ground ? 1 : 0,
 		is_clear => $scene->{clear} && $face->{mesh} == 1 ? 1 : 0,
+		is_cut => defined $scene->{cut} && $face->{hit} == $scene->{cut} ? 1 : 0,
 		is_outlined => $face->{hit} && !$scene->{flat},
 		corner => \@corner,
 		edges => $scene->{quadrilaterals} ? [ grep { ($diagonal{ name_of_edge($face, $_) } // 0) < 2 } 0 .. 2 ] : undef,
@@ -229,8 +233,8 @@ print qq(<rect width="$width" height="$height" fill="url(#g)"/>\n);
 $_->{behind} = is_behind($_) for @segment;
 draw_segments(grep { $_->{behind} } @segment);
 printf qq(<g stroke-width="%s" stroke-linejoin="round"%s>\n), $scene->{edges} ? 0.4 : 0.6, @segment ? ' opacity="0.6"' : '';
-# The ground lies below everything else, and what is clear above.
-for my $face (sort { $b->{is_ground} <=> $a->{is_ground} || $a->{is_clear} <=> $b->{is_clear} || $b->{depth} <=> $a->{depth} } @visible)
+# The ground lies below everything else, what is clear above, and a plane through a solid that is cut open in front.
+for my $face (sort { $b->{is_ground} <=> $a->{is_ground} || $a->{is_clear} <=> $b->{is_clear} || $a->{is_cut} <=> $b->{is_cut} || $b->{depth} <=> $a->{depth} } @visible)
 {
 	# A thin edge of the same color closes the seams between neighbors.
 	my $edge = $face->{is_faint} ? '#9a9aa0' : $scene->{edges} ? '#55555f' : $face->{is_outlined} ? '#7a5a00' : $face->{colour};
