@@ -74,7 +74,7 @@ RESET redblue.backend; RESET redblue.custom_scan; RESET max_parallel_workers_per
 SELECT count(*) FROM (SELECT FROM redblue_solid_intersections('ore', 'stope') LIMIT 3) t;
 SELECT red_id, count(*) FROM redblue_solid_intersections('rock', 'drive') GROUP BY 1 ORDER BY 1;
 SELECT count(*), count(DISTINCT red_id) FROM redblue_solid_differences('rock', 'drive');
-SELECT count FROM redblue_last_run() WHERE stage = 'emit';
+SELECT count, milliseconds > 0 AS timed FROM redblue_last_run() WHERE stage = 'emit';
 -- Solids that are not valid
 INSERT INTO rock VALUES (4, ST_Collect(box(0, 0, 0, 4, 4, 4), box(1, 1, 1, 5, 5, 5)));
 INSERT INTO drive VALUES (11, 'open', ST_GeometryN(box(0, 0, 0, 4, 4, 4), 1)), (12, 'a corner on a face', box(1, 1, -1, 2, 2, 0.5));

@@ -318,6 +318,7 @@ run_solid_tasks(void *arg)
 static bool
 run_next_batch(rb_solid_rows *s)
 {
+	const double start = rb_now_ms();
 	const uint32 threads = (uint32) s->ctx.threads;
 	uint64 size = 0;
 
@@ -329,6 +330,7 @@ run_next_batch(rb_solid_rows *s)
 	if (s->ntasks == 0)
 		return false;
 	raise_solid_failure(s, run_solid_work(s, run_solid_tasks, &s->ctx));
+	s->run->emit_ms += rb_now_ms() - start;
 	return true;
 }
 
