@@ -1898,6 +1898,58 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 COMMENT ON FUNCTION redblue_tetrahedralize_query IS
 'Stores a mesh, as redblue_tetrahedralize does, for the rows of queries, which are given as in redblue_tetrahedra_query.';
 
+CREATE FUNCTION redblue_surface_repair(
+	faces regclass,
+	weld float8 DEFAULT NULL,
+	split boolean DEFAULT true,
+	orient boolean DEFAULT true,
+	faces_id name DEFAULT NULL,
+	faces_geom name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	solid name DEFAULT NULL)
+RETURNS TABLE (
+	solid_id bigint, face bigint, id bigint,
+	ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8,
+	change text[], move float8, faults text[])
+AS 'MODULE_PATHNAME', 'redblue_surface_repair'
+LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
+COMMENT ON FUNCTION redblue_surface_repair IS
+'Returns the triangles of a surface after repairing it, so that it bounds a solid, with a row for each change. All decisions are exact, and the
+result depends only on the coordinates and ids of the rows. Rows of faces are triangles or polygons, or geometries of several, as facets of
+redblue_tetrahedra.
+weld: vertices connected by steps of at most this distance become the one with the lowest id, as in redblue_tetrahedra; null or 0 joins equal
+ones only. Triangles without area are dropped, as are all but one of those with equal vertices; all are dropped where the edges around them
+belong to an even number of other faces, as with the wall between two solids.
+split: cuts triangles that share more than common vertices and edges.
+orient: turns the faces of closed surfaces to the outside, which a ray from there crosses an even number of times; so what two crossing boxes
+share is outside. Other surfaces are turned to agree with most faces of each connected part.
+solid: a column of faces; all rows with the same value form a solid, and each is repaired separately, in parallel.
+face is the number of the triangle; it and the coordinates are null for triangles that were dropped. id is that of the row it comes from.
+change is kept, or consists of: moved (move is the largest distance by which a vertex of the input triangle moved), split (it is a piece of a
+triangle), turned, doubled, no area, merged (after cutting, equal to pieces of others, or thinner than rounding). faults is null or contains:
+open edge (an edge belongs to an odd number of faces), one-sided (the part cannot be oriented, so none of its faces were turned). Notices report the
+numbers of changes and faults, and the largest move.
+Errors: 22004 faces is null; 22023 invalid weld, a solid that is null, crossing faces that could not be split; 22003, 22P02, 42703, 42804 and 42501 rows or columns that cannot
+be read; 53200 memory limit exceeded.';
+
+CREATE FUNCTION redblue_surface_repair_query(
+	faces text,
+	weld float8 DEFAULT NULL,
+	split boolean DEFAULT true,
+	orient boolean DEFAULT true,
+	faces_id name DEFAULT NULL,
+	faces_geom name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	solid name DEFAULT NULL)
+RETURNS TABLE (
+	solid_id bigint, face bigint, id bigint,
+	ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8,
+	change text[], move float8, faults text[])
+AS 'MODULE_PATHNAME', 'redblue_surface_repair_query'
+LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
+COMMENT ON FUNCTION redblue_surface_repair_query IS
+'Returns the result of redblue_surface_repair for the rows of a query, whose text is a single read-only SELECT.';
+
 CREATE TYPE redblue_refine_counts AS (
 	vertices bigint, tets bigint, faces bigint, segments bigint,
 	on_segments bigint, on_facets bigint, on_hull bigint, inside bigint, crossings bigint, regions bigint, solids bigint,

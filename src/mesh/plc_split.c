@@ -298,7 +298,8 @@ mark_meeting_inputs(const rb_splitting *s, uint8_t mark, rb_meeting_inputs *meet
 }
 
 /*
- * Sets *closed to true if an even number of triangles of each surface have each edge. Marks the
+ * Sets *closed to true if an even number of triangles of each surface, except RB_SURFACE_OPEN, have
+ * each edge. Marks the
  * inputs of other triangles, and of their neighbors at the edge, as those of pieces that meet. A
  * triangle that could not be split leaves a gap if its neighbors were split at points that rounding
  * moved off their common edge.
@@ -322,7 +323,7 @@ find_open_surfaces(rb_context *ctx, const rb_plc_pieces *pieces, rb_meeting_inpu
 			status = rb_table_insert(ctx, &odd, v[side % 3], v[(side + 1) % 3], RB_NONE, 0, &value,
 									 NULL);
 			if (status == RB_OK && pass == 0)
-				*value ^= surfaces[t];
+				*value ^= surfaces[t] & ~RB_SURFACE_OPEN;
 			else if (status == RB_OK && *value != 0)
 			{
 				*closed = false;

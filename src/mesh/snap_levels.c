@@ -665,6 +665,12 @@ rb_resplit_run(rb_context *ctx, const rb_backend *backend, rb_resplit **split, r
 	return status;
 }
 
+const double *
+rb_resplit_moved(const rb_resplit *split)
+{
+	return split->moved;
+}
+
 void
 rb_resplit_free(rb_memory *memory, rb_resplit **split)
 {

@@ -655,7 +655,7 @@ add_welded_facets(welding *w)
 			i++;
 		} while (i < set->nparts && set->face_of != NULL && set->face_of[i] == face &&
 				 row_of(set, i) == row);
-		if (plc->ntriangles > first && w->in->distance > 0)
+		if (plc->ntriangles > first && w->in->distance > 0 && !w->in->keep_same)
 			status = drop_same_facet(w, first);
 		if (plc->ntriangles == first || status != RB_OK)
 			continue;
@@ -704,6 +704,8 @@ weld_rows(welding *w)
 	RB_TRY(gather_corners(w));
 	RB_TRY(number_corner_points(w));
 	RB_TRY(w->in->distance > 0 ? renumber_welded_points(w) : RB_OK);
+	if (w->in->corner_points != NULL)
+		memcpy(w->in->corner_points, w->corners.first, w->first_of_segments * sizeof(uint32_t));
 	RB_TRY(add_welded_segments(w));
 	RB_TRY(add_welded_facets(w));
 	return copy_seeds(w);

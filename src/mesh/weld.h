@@ -34,6 +34,9 @@ typedef struct rb_weld_input
 	 * zero area and facets whose triangles all exist already are dropped.
 	 */
 	double distance;
+	bool keep_same; /* true to keep facets whose triangles all exist already */
+	/* If not NULL, receives the point of each corner of the facets, three for each triangle */
+	uint32_t *corner_points;
 } rb_weld_input;
 
 /* Input set that contains a point; if several do, the first one */
@@ -48,6 +51,9 @@ typedef enum rb_weld_side
 	 */
 	RB_WELD_SPLIT
 } rb_weld_side;
+
+/* Bit of rb_welded.surfaces for a surface that need not be closed */
+#define RB_SURFACE_OPEN 0x80u
 
 /*
  * A welded PLC. Its arrays belong to ctx->memory and are freed by rb_welded_free.
@@ -74,8 +80,8 @@ typedef struct rb_welded
 	/*
 	 * For each triangle, bits of the surfaces that contain it, or NULL if the caller has not assigned
 	 * triangles to surfaces. Splitting keeps one of several equal triangles, with the exclusive or of
-	 * their bits, so that a surface that was closed remains closed modulo 2. rb_weld_merge ignores
-	 * it.
+	 * their bits, so that a surface that was closed remains closed modulo 2. Splitting is not sound
+	 * until all surfaces but RB_SURFACE_OPEN are. rb_weld_merge ignores it.
 	 */
 	uint8_t *surfaces;
 	/* polygon of each triangle; NULL if nothing was merged and polygons are facets */
@@ -200,6 +206,11 @@ extern rb_status rb_resplit_run(rb_context *ctx, const rb_backend *backend, rb_r
  * are none, or all of them have the last level.
  */
 extern bool rb_resplit_raise(rb_resplit *split, const rb_flaw *flaw);
+/*
+ * Returns the coordinates to which the points of the PLC that was split have moved, or NULL if they
+ * are where they were. The array belongs to the state of the split.
+ */
+extern const double *rb_resplit_moved(const rb_resplit *split);
 /* Frees the state of a split; accepts NULL. */
 extern void rb_resplit_free(rb_memory *memory, rb_resplit **split);
 

@@ -323,6 +323,29 @@ rb_meshing_make(rb_meshing_run *run)
 	return rb_meshing_fill_plc(run);
 }
 
+/* Repairs a part with a context that need not be the run's. */
+static rb_status
+repair_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part, const rb_set *facets)
+{
+	const rb_status status = rb_surface_repair(ctx, &rb_backend_cpu, facets, &run->call->repairing,
+											   &part->repaired, &part->welded, &part->flaw);
+
+	part->is_welded = status == RB_BAD_PLC;
+	return status;
+}
+
+rb_status
+rb_meshing_repair(rb_meshing_run *run)
+{
+	double start = 0;
+	rb_status status;
+
+	rb_meshing_stage(run, RB_MESH_WELD, &start);
+	status = repair_part(run, &run->ctx, run->part, rb_meshing_set(run, RB_MESH_FACETS));
+	rb_meshing_stage(run, RB_MESH_FILL, &start);
+	return status;
+}
+
 /* ---- a mesh for each solid ---- */
 
 typedef struct rb_meshing_threads
@@ -493,12 +516,14 @@ translate_rows(const rb_meshing_threads *t, uint32 solid, rb_meshing_part *part)
 	const uint32 *row = t->row + t->start[solid];
 	rb_welded *w = &part->welded;
 
-	if (!part->is_welded)
+	if (!part->is_welded && !t->run->call->repair)
 	{
 		part->flaw.a =
 			part->flaw.a < t->start[solid + 1] - t->start[solid] ? row[part->flaw.a] : RB_NONE;
 		return;
 	}
+	for (size_t i = 0; i < part->repaired.faces.n; i++)
+		part->repaired.faces.at[i].row = row[part->repaired.faces.at[i].row];
 	for (uint32 i = 0; i < w->npolygons; i++)
 		w->facet_row[i] = row[w->facet_row[i]];
 	for (uint32 i = 0; i < w->plc.npoints; i++)
@@ -506,7 +531,7 @@ translate_rows(const rb_meshing_threads *t, uint32 solid, rb_meshing_part *part)
 			w->point_row[i] = row[w->point_row[i]];
 }
 
-/* Builds the mesh of one solid. */
+/* Builds the mesh of one solid, or repairs it. */
 static rb_status
 mesh_solid(rb_context *ctx, const rb_meshing_threads *t, uint32 solid, rb_meshing_part *part)
 {
@@ -516,7 +541,8 @@ mesh_solid(rb_context *ctx, const rb_meshing_threads *t, uint32 solid, rb_meshin
 	rb_status status = copy_triangles_of_solid(ctx, t, solid, &set, blocks);
 
 	if (status == RB_OK)
-		status = weld_part(t->run, ctx, part, &set);
+		status = t->run->call->repair ? repair_part(t->run, ctx, part, &set)
+									  : weld_part(t->run, ctx, part, &set);
 	for (int i = 0; i < 4; i++)
 		rb_free(ctx->memory, &blocks[i]);
 	part->ms[RB_MESH_WELD] = rb_now_ms() - start;
@@ -524,7 +550,7 @@ mesh_solid(rb_context *ctx, const rb_meshing_threads *t, uint32 solid, rb_meshin
 	if (status == RB_OK && t->run->options.max_points > 0 &&
 		part->welded.plc.npoints > t->run->options.max_points)
 		status = RB_BAD_PLC;
-	else if (status == RB_OK)
+	else if (status == RB_OK && !t->run->call->repair)
 		status = tetrahedralize_welded_part(t->run, ctx, part);
 	rb_resplit_free(ctx->memory, &part->resplit);
 	/* Splitting starts from the rows again, so they are translated at the end. */

@@ -5,7 +5,8 @@
  *	meshing_run.c, build_mesh.c, plc_faults.c	the work of one call, the mesh, errors of rows
  *	tables.c -> write_mesh.c, load.c			the four tables of a mesh, writing and reading
  *	tetrahedra_functions.c, refine_function.c,
- *	check_function.c, files.c					the SQL functions and their arguments
+ *	check_function.c, repair_function.c,
+ *	files.c										the SQL functions and their arguments
  *	labels.c -> files.c						labels that group faces or tetrahedra in files
  */
 #ifndef RB_PG_MESH_MESHING_H
@@ -19,6 +20,7 @@
 #include "executor/spi.h"
 #include "mesh/check/check.h"
 #include "mesh/formats.h"
+#include "mesh/surface_repair.h"
 #include "mesh/tetrahedralize.h"
 #include "mesh/volumes.h"
 #include "mesh/weld.h"
@@ -69,6 +71,8 @@ typedef struct rb_meshing_call
 	bool by_solid; /* Facets belong to several solids, each of which is a mesh */
 	bool skip_bad; /* Skip solids that cannot be meshed */
 	rb_refine_options options;
+	bool repair; /* The facets are repaired, and there is no mesh */
+	rb_repair_options repairing;
 	rb_extra_column number[RB_MESH_NUMBERS]; /* Extra columns; the name is NULL if not requested */
 } rb_meshing_call;
 
@@ -80,6 +84,16 @@ typedef struct rb_meshing_call
 /* Names the arguments of a function. An asterisk stands for each of the first five sides. */
 extern void rb_meshing_arguments_bind(rb_arguments *a, const char *function, const char *list,
 									  const NullableDatum *args);
+
+/*
+ * Reads the arguments about the rows of a side, which is called `name`, into the next source of the
+ * call, unless the side is NULL.
+ */
+extern void rb_meshing_side_read(rb_meshing_call *call, const rb_arguments *a, const char *name,
+								 bool query, double tolerance, rb_meshing_side side);
+
+/* Reads the distance up to which vertices are joined, or 0 if it is NULL. */
+extern double rb_meshing_weld_read(const rb_arguments *a);
 
 /*
  * Reads the arguments into a call, allocated in the current memory context. With `refine`, also
@@ -123,6 +137,7 @@ typedef struct rb_meshing_part
 	bool is_welded;
 	rb_tets tets;
 	rb_refine_report refined; /* Result of refinement, if requested */
+	rb_repaired repaired;     /* The repaired facets, if requested */
 	rb_meshing_names *names;  /* Ids in the tables of a mesh that is continued, or NULL */
 	rb_flaw flaw;
 	rb_facet_gap gap;  /* Facets near a flaw that is due to the spacing of doubles */
@@ -241,8 +256,9 @@ rb_meshing_id(const rb_meshing_run *run, rb_meshing_side side, uint32 row)
 	return set->ids != NULL ? set->ids[row] : set->first_id + row;
 }
 
-/* Noun for a mesh in messages about memory */
+/* Nouns for a mesh, and for the repair of a surface, in messages about memory */
 #define RB_MESH_WHAT "mesh"
+#define RB_REPAIR_WHAT "repair"
 
 /*
  * Default of face_tolerance: the maximum distance of a corner from the plane of its polygon,
@@ -268,7 +284,13 @@ extern rb_status rb_meshing_refine(rb_meshing_run *run);
 /* Changes the PLC as rb_meshing_fill_plc does, but does not keep the mesh; a work function. */
 extern rb_status rb_meshing_finish_plc(rb_meshing_run *run);
 
-/* Builds a mesh of each solid, and raises the error of one that could not be meshed. */
+/* Repairs the facets; a work function. */
+extern rb_status rb_meshing_repair(rb_meshing_run *run);
+
+/*
+ * Builds a mesh of each solid, or repairs it, and raises the error of one for which this was not
+ * possible.
+ */
 extern void rb_meshing_make_solids(rb_meshing_run *run);
 
 /* ---- plc_faults.c: errors of rows ---- */

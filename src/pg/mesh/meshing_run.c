@@ -149,11 +149,12 @@ raise_meshing_failure(rb_meshing_run *run, rb_status status)
 		rb_meshing_raise_flaw(run);
 	if (error.status != status)
 		error = (rb_error){status, 0, 0, ""};
-	if (status == RB_OVER_BUDGET)
+	if (status == RB_OVER_BUDGET && !run->call->repair)
 		error.need = Max(error.need + error.need / 2,
 						 rb_memory_used(run->memory) +
 							 expected_points_of_meshing_run(run) * TETS_OF_POINT * TET_BYTES);
-	rb_raise_of(run->call->function, RB_MESH_WHAT, status, &error);
+	rb_raise_of(run->call->function, run->call->repair ? RB_REPAIR_WHAT : RB_MESH_WHAT, status,
+				&error);
 }
 
 /*

@@ -218,20 +218,19 @@ check_sides_of_solids(const rb_meshing_call *call)
 
 /* ---- arguments: the call ---- */
 
-/* Reads the arguments of side i into the next source. */
-static void
-read_mesh_side_arguments(rb_meshing_call *call, const rb_arguments *a, bool query, double tolerance,
-						 int i)
+void
+rb_meshing_side_read(rb_meshing_call *call, const rb_arguments *a, const char *name, bool query,
+					 double tolerance, rb_meshing_side i)
 {
-	const NullableDatum *rows = rb_argument(a, side_of[i].name);
+	const NullableDatum *rows = rb_argument(a, name);
 	rb_source *s = &call->source[call->sides];
 
 	call->at[i] = -1;
 	if (rows->isnull)
 		return;
 	s->function = a->function;
-	s->what = RB_MESH_WHAT;
-	s->side = side_of[i].name;
+	s->what = call->repair ? RB_REPAIR_WHAT : RB_MESH_WHAT;
+	s->side = name;
 	s->kind = side_of[i].kind;
 	s->query = query;
 	s->id_name = rb_argument_column(a, psprintf("%s_id", s->side), NULL);
@@ -245,7 +244,7 @@ read_mesh_side_arguments(rb_meshing_call *call, const rb_arguments *a, bool quer
 	/* Bypass the cache, because the side is read once and used briefly. */
 	s->again = true;
 	for (int k = 0; k < RB_MESH_NUMBERS; k++)
-		if (number_column[k].side == (rb_meshing_side) i && call->number[k].name != NULL)
+		if (number_column[k].side == i && call->number[k].name != NULL)
 			s->beside = &call->number[k];
 	if (query)
 		rb_source_query(s, TextDatumGetCString(rows->value));
@@ -257,9 +256,8 @@ read_mesh_side_arguments(rb_meshing_call *call, const rb_arguments *a, bool quer
 
 /* ---- arguments: welding and merging ---- */
 
-/* Reads the distance up to which vertices are joined; NULL means 0. */
-static double
-read_weld(const rb_arguments *a)
+double
+rb_meshing_weld_read(const rb_arguments *a)
 {
 	const NullableDatum *arg = rb_argument(a, "weld");
 
@@ -322,11 +320,11 @@ rb_meshing_call_read(const rb_arguments *a, FmgrInfo *called, bool query, bool r
 	read_solid_arguments(call, a);
 	tolerance = rb_argument_tolerance(a);
 	for (int i = 0; i < RB_MESH_SIDES; i++)
-		read_mesh_side_arguments(call, a, query, tolerance, i);
+		rb_meshing_side_read(call, a, side_of[i].name, query, tolerance, (rb_meshing_side) i);
 	call->keep = rb_argument_choice(a, "keep", "inside", "hull") ? RB_KEEP_HULL : RB_KEEP_INSIDE;
 	call->split = rb_argument_choice(a, "on_crossing", "error", "split");
 	call->merge = read_merging(a, called);
-	call->weld = read_weld(a);
+	call->weld = rb_meshing_weld_read(a);
 	check_sides_of_solids(call);
 	return call;
 }
