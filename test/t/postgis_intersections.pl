@@ -33,6 +33,7 @@ SELECT ST_GeomFromText('TIN Z (' || string_agg(t, ', ') || ')') FROM (SELECT for
 FROM corner a JOIN corner b ON (b.i, b.j) = (a.i + 1, a.j) JOIN corner c ON (c.i, c.j) = (a.i, a.j + 1) JOIN corner d ON (d.i, d.j) = (a.i + 1, a.j + 1)
 UNION ALL SELECT format('((%s, %s, %s, %1$s)), ((%2$s, %4$s, %3$s, %2$s))', p, q, r, s) FROM edge) faces $$;
 CREATE TABLE block AS SELECT i AS id, ST_Translate(block(250), 0, 0, i) AS geom FROM generate_series(1, 2) i;
+CREATE TABLE brick AS SELECT i AS id, ST_Translate(block(6), i * 2, i % 3, i % 4) AS geom FROM generate_series(1, 12) i;
 -- few faces, of which each overlaps most others
 CREATE TABLE pile AS SELECT k AS id, ST_Force3D(ST_Collect(ST_MakePolygon(ST_MakeLine(ARRAY[p[1], p[2], p[3], p[1]])))) AS geom FROM (SELECT k, i, array_agg(ST_MakePoint((k * 7919 + i * 104729 + c * 1299709) % 1009 / 7.0, (k * 611953 + i * 15485863 + c * 7919) % 1013 / 7.0)) AS p
 	FROM generate_series(1, 20) k, generate_series(1, 31) i, generate_series(1, 3) c GROUP BY 1, 2) t GROUP BY 1;
@@ -82,9 +83,13 @@ $session->ask('RESET redblue.threads');
 
 # ---- a table that is cached, by the worker or here, and changes ----
 my $parts = "SELECT count(*), sum(hashtext(geom::text)) FROM redblue_triangle_intersections('red', 'blue')";
+my $solids = "SELECT count(*), sum(volume), sum(hashtext(geom::text)) FROM (SELECT geom, volume FROM redblue_solid_intersections('brick', 'brick') UNION ALL SELECT geom, volume FROM redblue_solid_differences_query('TABLE brick', 'SELECT * FROM brick WHERE id % 3 = 0')) s";
 my $before = $session->ask($parts);
-$session->ask("SELECT redblue_cache('red'), redblue_cache('blue')");
+my $bricks = $session->ask($solids);
+like($bricks, qr/^\d{2,}\|/, 'solids');
+$session->ask("SELECT redblue_cache('red'), redblue_cache('blue'), redblue_cache('brick')");
 is($session->ask($parts), $before, 'tables that are kept');
+is($session->ask($solids), $bricks, 'solids of a table that is kept');
 $session->ask("UPDATE red SET geom = ST_Translate(geom, 0, 0, 100) WHERE id BETWEEN 500 AND 600; SELECT redblue_cache('red')");
 my $after = $session->ask($parts);
 isnt($after, $before, 'some rows have changed');
@@ -102,6 +107,7 @@ is($session->ask($parts), $after, 'pairs of parts from a device');
 is($session->ask("SET redblue.cache = off; $parts"), $after, 'and again, of tables that are not kept');
 my @changed = map { scalar $session->ask("SET redblue.backend = $_; $objects") } qw(cuda cpu);
 is($changed[0], $changed[1], 'objects from a device');
+is($session->ask("SET redblue.backend = $_; $solids"), $bricks, "solids with $_") for qw(cuda cpu);
 ok(did('join') >= 3, 'it did join');
 $session->quit;
 $node->stop;
