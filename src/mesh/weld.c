@@ -704,7 +704,7 @@ weld_rows(welding *w)
 	RB_TRY(gather_corners(w));
 	RB_TRY(number_corner_points(w));
 	RB_TRY(w->in->distance > 0 ? renumber_welded_points(w) : RB_OK);
-	if (w->in->corner_points != NULL)
+	if (w->in->corner_points != NULL && w->first_of_segments > 0)
 		memcpy(w->in->corner_points, w->corners.first, w->first_of_segments * sizeof(uint32_t));
 	RB_TRY(add_welded_segments(w));
 	RB_TRY(add_welded_facets(w));
