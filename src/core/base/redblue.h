@@ -781,6 +781,7 @@ typedef struct rb_context
 
 #define RB_STOP_REQUESTED 1 /* set by rb_context_stop */
 #define RB_STOP_FAILED 2    /* set by rb_fail: the remaining work is pointless */
+#define RB_STOP_CLOSING 4   /* set by rb_stream_close until the stream has ended */
 
 /*
  * Initializes a context with the default settings, one thread and no stop flag. Its work allocates

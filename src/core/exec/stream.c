@@ -793,11 +793,13 @@ rb_stream_close(rb_stream *s)
 	{
 		pthread_mutex_lock(&s->lock);
 		if (!s->ended)
-			rb_context_stop(ctx);
+			rb_or(&ctx->stop, RB_STOP_CLOSING);
 		s->closing = true;
 		pthread_cond_broadcast(&s->can_put);
 		pthread_mutex_unlock(&s->lock);
 		pthread_join(s->thread, NULL);
+		/* The caller may start the work again, as it does after an interrupt without effect. */
+		rb_and(&ctx->stop, ~RB_STOP_CLOSING);
 	}
 	pthread_cond_destroy(&s->can_read);
 	pthread_cond_destroy(&s->can_put);

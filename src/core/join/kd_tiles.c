@@ -211,7 +211,7 @@ join_samples_for_tile_planning(rb_sample_join *l)
 	l->ctx->threads = 1;
 	status = rb_backend_cpu.join(l->ctx, &job, &sink);
 	l->ctx->threads = threads;
-	if (!l->overflow || (rb_load(&l->ctx->stop) & RB_STOP_REQUESTED) != 0)
+	if (!l->overflow || (rb_load(&l->ctx->stop) & ~RB_STOP_FAILED) != 0)
 		return status;
 	rb_forget_failure(l->ctx);
 	return RB_OK;

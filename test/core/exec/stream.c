@@ -326,6 +326,29 @@ stopped(void)
 	finish(&r);
 }
 
+/*
+ * Work that an interrupt stopped is done again if the interrupt does not end the statement. Its
+ * stream was closed before the end, and must not leave the context stopped.
+ */
+static void
+closed_and_started_again(void)
+{
+	run r;
+	rb_block block;
+
+	start(&r, 4 * EACH, 1000, 1, false);
+	CHECK(rb_stream_next(r.stream, 1000, &block) == RB_OK, "a batch");
+	rb_stream_close(r.stream);
+	CHECK(!rb_should_stop(&r.ctx), "the context is stopped");
+	CHECK(rb_stream_open(&r.ctx, &stub_backend, &r.job, &r.stream) == RB_OK, "open again");
+	CHECK(rb_stream_next(r.stream, 1000, &block) == RB_OK && block.n > 0, "a batch again");
+	rb_context_stop(&r.ctx);
+	rb_stream_close(r.stream);
+	r.stream = NULL;
+	CHECK(rb_should_stop(&r.ctx), "a request to stop is lost");
+	finish(&r);
+}
+
 static void
 failure_in_the_middle(void)
 {
@@ -644,6 +667,7 @@ main(void)
 	CHECK_RUN(counted_only);
 	CHECK_RUN(closed_early);
 	CHECK_RUN(stopped);
+	CHECK_RUN(closed_and_started_again);
 	CHECK_RUN(failure_in_the_middle);
 	CHECK_RUN(signals_and_rounding);
 	CHECK_RUN(no_stream);
