@@ -30,6 +30,16 @@ CREATE TABLE slope AS SELECT 1 AS id, 'SRID=28992; POLYGON Z ((0 0 0,4 0 0,4 4 4
 SELECT solid_id, plane_id, ST_AsText(geom), area FROM redblue_sections('solid', 'slope') ORDER BY 1, 2;
 SELECT solid_id, plane_id, ST_SRID(geom), ST_AsText(geom, 15), area FROM redblue_sections('solid', 'slope', flat => true) ORDER BY 1, 2;
 SELECT solid_id, ST_AsText(geom), area FROM redblue_sections_query('TABLE solid', 'SELECT 1 AS id, 12 AS ax, 0 AS ay, 0 AS az, 12 AS bx, 1 AS by, 0 AS bz, 12 AS cx, 0 AS cy, 1 AS cz', flat => true);
+-- Section lines: the vertical plane through a line of two points, whether or not it has Z
+CREATE TABLE line AS SELECT 1 AS id, 'SRID=28992; LINESTRING (1 1,3 2)'::geometry AS geom UNION ALL SELECT 2, 'SRID=28992; LINESTRING Z (12 0 7,12 1 8)' UNION ALL SELECT 3, 'SRID=28992; LINESTRING (24 1,20 3)';
+SELECT solid_id, plane_id, ST_AsText(geom, 15), area FROM redblue_sections('solid', 'line', flat => true) ORDER BY 1, 2;
+SELECT count(*), bool_and(l.area = p.area AND l.geom::bytea = p.geom::bytea) FROM redblue_sections('solid', 'line') l
+	JOIN redblue_sections_query('TABLE solid', 'SELECT id, ST_X(a) AS ax, ST_Y(a) AS ay, -3 AS az, ST_X(b) AS bx, ST_Y(b) AS by, -3 AS bz, ST_X(b) AS cx, ST_Y(b) AS cy, 5 AS cz FROM (SELECT id, ST_StartPoint(geom) AS a, ST_EndPoint(geom) AS b FROM line) t') p USING (solid_id, plane_id);
+SELECT count(*) FROM redblue_triangle_pairs('line', 'line');
+SELECT count(*) FROM redblue_sections_query('TABLE solid', 'SELECT 9 AS id, ''SRID=28992; LINESTRING (0 0,1 1,2 0)''::geometry AS geom');
+SELECT count(*) FROM redblue_sections_query('TABLE solid', 'SELECT 9 AS id, ''SRID=28992; LINESTRING Z (0 0 0,0 0 1)''::geometry AS geom');
+SELECT count(*) FROM redblue_sections_query('TABLE solid', 'SELECT 9 AS id, ST_SetSRID(ST_MakeLine(ST_MakePoint(0, 0), ST_MakePoint(''Infinity'', 1)), 28992) AS geom');
+SELECT count(*) FROM redblue_sections_query('TABLE solid', 'SELECT 9 AS id, ''SRID=28992; POINT Z (0 0 0)''::geometry AS geom');
 -- Rows of faces
 CREATE TABLE face AS SELECT (row_number() OVER ())::int AS id, s.id AS body, (ST_Dump(s.geom)).geom FROM solid s;
 SELECT count(*), bool_and(p.area = q.area AND ST_Equals(p.geom, q.geom)) FROM redblue_sections('face', 'level', solid => 'body') p JOIN redblue_sections('solid', 'level') q USING (solid_id, plane_id);

@@ -270,8 +270,8 @@ AS 'MODULE_PATHNAME', 'redblue_sections'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_sections IS
 'Returns the section of each solid by each plane that cuts it: polygons with holes, and their area. A surface that is not closed has lines
-instead, and the area 0. A row of planes is a point and a normal (columns x, y, z, nx, ny, nz), or three points (a triangle, as a geometry
-with Z or in the columns ax to cz). A corner of a solid in the plane counts as above it, so a face in the plane belongs to the section only if
+instead, and the area 0. A row of planes is a point and a normal (columns x, y, z, nx, ny, nz), three points (a triangle, as a geometry with
+Z or in the columns ax to cz), or a LINESTRING of two points, which stands for its vertical plane. A corner of a solid in the plane counts as above it, so a face in the plane belongs to the section only if
 the solid is below it. Rings are counterclockwise if seen from the tip of the normal, and closed whatever the input. Each coordinate, and the
 area, is the double nearest to the exact one. With flat, the geometry has coordinates in the plane, without Z: the first point of the plane is
 the origin, the first axis is horizontal, and the second one points upward. Solids, solid, on_bad and errors are those of

@@ -366,6 +366,7 @@ typedef struct rb_builder
 	uint64_t outside;
 	bool many_points; /* RB_POINT3: a row may have several points, as a MultiPoint has */
 	bool any_leaf;    /* RB_TRIANGLE3: accept points and lines as degenerate triangles */
+	bool planes;      /* RB_TRIANGLE3: accept a line of two points as its vertical plane */
 	bool flat;        /* RB_TRIANGLE3: ignore Z and place all points at z = 0 */
 	/*
 	 * True if the faces of each row are to be counted. A polygon becomes several triangles;
@@ -544,7 +545,7 @@ typedef enum rb_geometry_fault
 	RB_GEOMETRY_NO_Z,       /* a 3D kind needs Z */
 	RB_GEOMETRY_Z,          /* RB_BOX2 does not accept Z; use RB_BOX3 */
 	RB_GEOMETRY_CURVE,      /* a curve, or a polygon that may have curved rings */
-	RB_GEOMETRY_CORNERS,    /* a TRIANGLE without three vertices; see `corners` */
+	RB_GEOMETRY_CORNERS,    /* a TRIANGLE without three vertices, a plane's line; see `corners` */
 	RB_GEOMETRY_NOT_CLOSED, /* a ring does not end where it starts */
 	RB_GEOMETRY_NOT_FINITE, /* NaN or infinity among the coordinates */
 	/* faults of a face, projected along `axis` */

@@ -200,6 +200,35 @@ add_ring_to_face(reader *r, point_list ring)
 }
 
 /*
+ * Adds the vertical plane through a line of two points, as three points of the plane: the two points
+ * at z = 0, and the first one at z = 1. The plane is exact, because x and y are copied. Z is not read.
+ */
+static rb_geometry_fault
+append_vertical_plane(reader *r, point_list line)
+{
+	rb_builder *b = r->b;
+	double *to;
+
+	if (line.npoints != 2)
+	{
+		r->info->corners = line.npoints;
+		return RB_GEOMETRY_CORNERS;
+	}
+	if (rb_builder_reserve(b, 1, r->error) != RB_OK)
+		return RB_GEOMETRY_NO_MEMORY;
+	to = b->coords + (size_t) b->nparts * 9;
+	for (uint32_t i = 0; i < 3; i++)
+	{
+		decode_ring_point(r, &line, i % 2, 2, to + 3 * i);
+		to[3 * i + 2] = i == 2;
+	}
+	if (!rb_all_finite(to, 9))
+		return RB_GEOMETRY_NOT_FINITE;
+	b->nparts++;
+	return RB_GEOMETRY_OK;
+}
+
+/*
  * Adds a ring of a face. A single ring of four points with Z, the last equal to the first, is a
  * triangle of any area, including zero.
  */
@@ -210,6 +239,8 @@ append_face_ring(reader *r, uint32_t type, uint32_t nrings, point_list ring)
 	double last[3];
 	double *to;
 
+	if (type == RB_TYPE_LINE && b->planes)
+		return append_vertical_plane(r, ring);
 	if (type != RB_TYPE_TRIANGLE && type != RB_TYPE_POLYGON)
 		return RB_GEOMETRY_WRONG_TYPE;
 	if (!r->has_z && !b->flat)

@@ -172,8 +172,8 @@ rb_raise_of(const char *function, const char *what, rb_status status, const rb_e
 							errmsg("%s: id %lld of planes has no plane", function,
 								   (long long) error->need),
 							errdetail("%s", error->text),
-							errhint("A plane is a point and a normal, or three points that are not "
-									"on one line.")));
+							errhint("A plane is a point and a normal, three points that are not on "
+									"one line, or a line whose two points differ in x or y.")));
 			break;
 		case RB_BAD_FILE:
 			ereport(ERROR, (errcode(ERRCODE_IO_ERROR), errmsg("%s: %s", function, text)));

@@ -40,6 +40,10 @@ static const char *const accepted[RB_KINDS] = {
 	[RB_EDGE2] = "Polygon, MultiPolygon, or GeometryCollection of these",
 };
 
+static const char planes_accepted[] = "LineString of two points; Triangle, Polygon, Tin, "
+									  "PolyhedralSurface, MultiPolygon, or GeometryCollection of "
+									  "these, all with Z";
+
 /*
  * Raises the error that a face is not a valid polygon of its plane, with the location of the fault.
  */
@@ -144,7 +148,9 @@ rb_raise_geometry(const rb_geometry_place *p, rb_geometry_fault fault, const rb_
 						 ? 0
 						 : errdetail("It is part of a %s.", rb_geometry_type_name(info->type)),
 					 errhint("Accepted: %s.%s",
-							 p->many_points ? "Point or MultiPoint, with Z" : accepted[p->kind],
+							 p->many_points ? "Point or MultiPoint, with Z"
+							 : p->planes    ? planes_accepted
+											: accepted[p->kind],
 							 p->more_hint)));
 			break;
 		case RB_GEOMETRY_NO_Z:
@@ -168,6 +174,14 @@ rb_raise_geometry(const rb_geometry_place *p, rb_geometry_fault fault, const rb_
 							 p->value)));
 			break;
 		case RB_GEOMETRY_CORNERS:
+			if (info->bad_type == RB_TYPE_LINE)
+				ereport(
+					ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg_plural("%s: line with %u point in %s", "%s: line with %u points in %s",
+								   info->corners, function, info->corners, where),
+					 errdetail("A vertical plane is given by a line of two points."),
+					 errhint("Use ST_DumpSegments(%s) for one plane per segment.", p->value)));
 			ereport(
 				ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

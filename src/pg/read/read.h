@@ -104,9 +104,10 @@ typedef struct rb_source
 	bool many_points; /* True if a row of points may have several */
 	/* True if boxes, in space, may also be given by center and size: RB_CUBOID3 */
 	bool blocks;
-	bool planes; /* True if triangles may also be given by a point and a normal: RB_PLANE3 */
-	bool keep;   /* Cache the rows regardless of the setting */
-	bool again;  /* Bypass the cache: the cached copy is unusable */
+	/* True if triangles may also be given by a point and a normal (RB_PLANE3), or by a line */
+	bool planes;
+	bool keep;  /* Cache the rows regardless of the setting */
+	bool again; /* Bypass the cache: the cached copy is unusable */
 	/* Only rows that can be in a pair of this tile, within `distance`, are needed */
 	rb_box tile;
 	double distance;
@@ -403,6 +404,7 @@ typedef struct rb_geometry_place
 	const char *value; /* The geometry as an SQL expression, for hints */
 	rb_kind kind;
 	bool many_points;
+	bool planes;
 	const char *more_hint;
 	double face_tolerance; /* As set in the builder that read the geometry */
 	double face_share;

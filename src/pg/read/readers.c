@@ -667,11 +667,11 @@ choose_reading_workers(const rb_source *source, Relation rel, double blocks, dou
 
 	/*
 	 * Read without workers anything that they cannot read or send: temporary tables, keys, extra
-	 * columns, faces. Some processes cannot launch workers at all.
+	 * columns, faces, planes. Some processes cannot launch workers at all.
 	 */
 	if (source->keys != NULL || source->count_faces || source->polygons || source->beside != NULL ||
-		rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP || !IsUnderPostmaster ||
-		IsParallelWorker() || max_parallel_workers_per_gather <= 0)
+		source->planes || rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP ||
+		!IsUnderPostmaster || IsParallelWorker() || max_parallel_workers_per_gather <= 0)
 		return 0;
 	info = makeNode(RelOptInfo);
 	info->reloptkind = RELOPT_BASEREL;

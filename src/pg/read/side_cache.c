@@ -184,7 +184,7 @@ make_key_of_side(side_key *key, const rb_source *source, Relation rel, const rb_
 	key->tablespace = rb_tablespace(rel);
 	key->filenode = rb_filenode(rel);
 	key->relid = RelationGetRelid(rel);
-	key->kind = source->kind;
+	key->kind = source->planes ? RB_PLANE3 : source->kind;
 	key->shape = columns->shape;
 	copy_column_to_side_key(&key->id, columns->id);
 	copy_column_to_side_key(&key->geom, columns->geom);

@@ -286,6 +286,7 @@ read_rows_of_source(const rb_source *source, filling *f, rb_space *space, Memory
 	builder->count_faces = source->count_faces;
 	builder->want_face_of = source->polygons || source->count_faces;
 	builder->many_points = source->many_points;
+	builder->planes = source->planes;
 	/*
 	 * Keep rows outside the tile if rows form objects, because an object is complete only when all
 	 * rows are read.
