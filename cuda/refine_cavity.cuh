@@ -284,7 +284,7 @@ rb_team_walls(rb_cavity_team<WARPS> *team, const rb_cells *m, rb_exact_env *env,
 
 		if (rank < 3 * step && w < n)
 		{
-			beyond = rb_grow_beyond(m, room->walls[w], rank % 3, side);
+			beyond = rb_grow_beyond(m, room->walls[w], rank % 3, false, side);
 			if (beyond != RB_NOWHERE && !rb_room_opens(room, beyond))
 				opens = rb_grow_opens(m, env, cand, room, side);
 		}
@@ -448,7 +448,14 @@ rb_team_grow(rb_cavity_team<WARPS> *team, const rb_cells *m, rb_exact_env *env,
 				return verdict;
 			rb_team_obstacles(team, &o, &mine);
 		}
-	return o.any ? rb_grow_blocked(m, cand, &o) : RB_FITS;
+	if (o.any)
+		return rb_grow_blocked(m, cand, &o);
+	for (uint32_t k = 0; k < room->nwalls && verdict == RB_READY; k += threads)
+		verdict =
+			rb_team_first(team, k + rank < room->nwalls
+									? rb_grow_open_fits(m, env, cand, room, room->walls[k + rank])
+									: RB_READY);
+	return verdict == RB_READY ? RB_FITS : verdict;
 }
 
 /* Clears the hash table of a workspace. */

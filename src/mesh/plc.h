@@ -83,7 +83,8 @@ typedef enum rb_flaw_kind
 	 */
 	RB_FLAW_VOLUME,
 	/* The mesh is wrong: its hull is reflex at an edge through `at`, by `amount` */
-	RB_FLAW_NOT_CONVEX
+	RB_FLAW_NOT_CONVEX,
+	RB_FLAW_LOST_POINT /* The mesh is wrong: its vertex at `at` belongs to no tetrahedron */
 } rb_flaw_kind;
 
 typedef struct rb_flaw

@@ -297,26 +297,30 @@ rb_grow_begin(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand, r
 
 /*
  * Returns the constrained face of the same facet beyond edge k of an open one, and the cells on its
- * two sides. Returns RB_NOWHERE if there is none.
+ * two sides. Returns RB_NOWHERE if there is none. With `past`, faces of other facets may be in
+ * between: those of a facet of the hull that lies on one of the input.
  */
 RB_HOST_DEVICE uint32_t
-rb_grow_beyond(const rb_cells *m, uint32_t wall, uint32_t k, uint32_t *side)
+rb_grow_beyond(const rb_cells *m, uint32_t wall, uint32_t k, bool past, uint32_t *side)
 {
 	const rb_cell *c = &m->cells[wall >> 2];
 	uint32_t i = wall & 3;
 	uint32_t a = rb_cell_face_corner(i, k), b = rb_cell_face_corner(i, (k + 1) % 3);
 	rb_edge_ring ring;
+	uint32_t beyond;
 
 	if ((c->bits & RB_CELL_SEGMENT(rb_cell_edge(a, b))) != 0)
 		return RB_NOWHERE;
 	ring = rb_ring_at(wall >> 2, 6 - i - a - b, c->v[a], c->v[b]);
-	while ((m->cells[ring.cell].bits & RB_CELL_WALL(ring.to)) == 0)
+	while ((m->cells[ring.cell].bits & RB_CELL_WALL(ring.to)) == 0 ||
+		   (past && m->cells[ring.cell].facet[ring.to] != c->facet[i]))
 		rb_ring_next(m, &ring);
 	if (m->cells[ring.cell].facet[ring.to] != c->facet[i])
 		return RB_NOWHERE;
 	side[0] = ring.cell;
 	side[1] = m->cells[ring.cell].n[ring.to] >> 2;
-	return rb_face_id(m, ring.cell << 2 | ring.to);
+	beyond = rb_face_id(m, ring.cell << 2 | ring.to);
+	return beyond == wall ? RB_NOWHERE : beyond;
 }
 
 /*
@@ -354,7 +358,7 @@ RB_HOST_DEVICE rb_verdict
 rb_grow_wall(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand, rb_workspace *room,
 			 uint32_t wall, uint32_t k)
 {
-	uint32_t side[2], beyond = rb_grow_beyond(m, wall, k, side);
+	uint32_t side[2], beyond = rb_grow_beyond(m, wall, k, false, side);
 	int opens;
 
 	if (beyond == RB_NOWHERE || rb_room_opens(room, beyond))
@@ -582,25 +586,19 @@ rb_grow_folds(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *c
 }
 
 /*
- * Returns 1 if the point is on the inner side of an edge that bounds the opened part of a boundary
- * facet, 0 if not, or RB_UNSURE. There is no space behind an open boundary face from which
- * visibility could be tested. So each edge around the opened part is tested instead: seen from a
- * point above the face, the point must be on the same side of the edge as the face.
+ * Returns 1 if the point is on the inner side of an edge that bounds the opened part of a facet, 0
+ * if not, or RB_UNSURE: seen from a point above the open face with corners `from`, `to` and
+ * `inner`, the point must be on the same side of the edge between the first two as the face.
  */
 RB_HOST_DEVICE int
-rb_grow_within(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *cand,
-			   const rb_cell *ghost, uint32_t i)
+rb_grow_within(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *cand, uint32_t from,
+			   uint32_t to, uint32_t inner)
 {
-	uint32_t g = rb_cell_corner(ghost, RB_GHOST);
-	const double *z = rb_site_at(m, ghost->v[i]);
-	const double *p[2];
+	const double *p[2] = {rb_site_at(m, from), rb_site_at(m, to)};
+	const double *z = rb_site_at(m, inner);
 	double u[3], v[3], n[3], above[3], length, scale;
-	uint32_t k, count = 0;
 	int a, b, j;
 
-	for (k = 0; k < 4; k++)
-		if (k != g && k != i)
-			p[count++] = rb_site_at(m, ghost->v[k]);
 	for (j = 0; j < 3; j++)
 	{
 		u[j] = p[1][j] - p[0][j];
@@ -624,7 +622,8 @@ rb_grow_within(const rb_cells *m, rb_exact_env *env, const rb_refine_candidate *
 
 /*
  * Checks those faces of a ghost cell in the cavity that will get new ghost cells, given as bits in
- * `rims`. Records a subsegment that is in the way.
+ * `rims`. There is no space behind an open boundary face from which visibility could be tested, so
+ * each edge around the opened part is tested instead. Records a subsegment that is in the way.
  */
 RB_HOST_DEVICE rb_verdict
 rb_grow_sees_ghost(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand, uint32_t cell,
@@ -636,16 +635,15 @@ rb_grow_sees_ghost(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *ca
 	for (i = 0; i < 4; i++)
 		if ((rims & 1u << i) != 0)
 		{
-			int within = rb_grow_within(m, env, cand, c, i);
-			uint32_t a, e;
+			/* Find the other two corners; the four indices sum to 6. */
+			uint32_t a = g != 0 && i != 0 ? 0 : g != 1 && i != 1 ? 1 : 2, b = 6 - a - g - i;
+			uint32_t e = rb_cell_edge(a, b);
+			int within = rb_grow_within(m, env, cand, c->v[a], c->v[b], c->v[i]);
 
 			if (within == RB_UNSURE)
 				return RB_OPEN;
 			if (within)
 				continue;
-			/* Find the other two corners; the four indices sum to 6. */
-			a = g != 0 && i != 0 ? 0 : g != 1 && i != 1 ? 1 : 2;
-			e = rb_cell_edge(a, 6 - a - g - i);
 			if ((c->bits & RB_CELL_SEGMENT(e)) == 0)
 				return rb_grow_askew(cand);
 			rb_grow_piece_in_way(m, cell, e, o);
@@ -781,6 +779,57 @@ rb_grow_sees(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
 }
 
 /*
+ * Returns true if one of the boundary faces of the cavity has this vertex as a corner, so that it
+ * stays a corner of cells.
+ */
+RB_HOST_DEVICE bool
+rb_grow_keeps(const rb_cells *m, const rb_workspace *room, uint32_t v)
+{
+	uint32_t k, j;
+
+	for (k = 0; k < room->n; k++)
+		for (j = 0; j < 4; j++)
+			if (m->cells[room->cells[k]].v[j] == v && (room->rims[k] & ~(1u << j)) != 0)
+				return true;
+	return false;
+}
+
+/*
+ * Checks a constrained face of the workspace that opens: all of its corners have to be kept, and
+ * its facet may not fold. Both can fail on a facet that is flat only up to rounding. Tetrahedra on
+ * it may be so flat that the circumspheres of all those around a vertex contain the point; a vertex
+ * on no open face is always kept, because the point is not in the circumspheres of all Delaunay
+ * tetrahedra around it. A misplaced point that is accepted after many tries may lie beyond an edge
+ * at which the opened part of its facet ends.
+ */
+RB_HOST_DEVICE rb_verdict
+rb_grow_open_fits(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand,
+				  const rb_workspace *room, uint32_t wall)
+{
+	const rb_cell *c = &m->cells[wall >> 2];
+	uint32_t v[3], side[2], k;
+
+	for (k = 0; k < 3; k++)
+	{
+		v[k] = c->v[rb_cell_face_corner(wall & 3, k)];
+		if (!rb_grow_keeps(m, room, v[k]))
+			return rb_grow_askew(cand);
+	}
+	for (k = 0; k < 3 && rb_entry_askew(cand->entry) >= RB_TRIES_ASKEW; k++)
+	{
+		uint32_t beyond = rb_grow_beyond(m, wall, k, true, side);
+		int within;
+
+		if (beyond == RB_NOWHERE || rb_room_opens(room, beyond))
+			continue;
+		within = rb_grow_within(m, env, cand, v[k], v[(k + 1) % 3], v[(k + 2) % 3]);
+		if (within != 1)
+			return within == RB_UNSURE ? RB_OPEN : rb_grow_askew(cand);
+	}
+	return RB_READY;
+}
+
+/*
  * Sets the candidate's verdict from the obstacles in its way. If none of them may be split, waiting
  * is pointless: in practice one in a thousand such candidates succeeded later. Subsegments wait
  * nevertheless, because joint insertion may split them.
@@ -905,7 +954,11 @@ rb_grow(const rb_cells *m, rb_exact_env *env, rb_refine_candidate *cand, rb_work
 		if (verdict != RB_READY)
 			return verdict;
 	}
-	return o.any ? rb_grow_blocked(m, cand, &o) : RB_FITS;
+	if (o.any)
+		return rb_grow_blocked(m, cand, &o);
+	for (wall = 0; wall < room->nwalls && verdict == RB_READY; wall++)
+		verdict = rb_grow_open_fits(m, env, cand, room, room->walls[wall]);
+	return verdict == RB_READY ? RB_FITS : verdict;
 }
 
 #endif /* RB_REFINE_CAVITY_H */

@@ -537,8 +537,8 @@ check_fit_of_facets(rb_joint *t, bool *fits)
 }
 
 /*
- * Checks that every vertex of removed cells stays a corner of some cell, and that every region of
- * them persists.
+ * Checks that every vertex of removed cells stays a corner of some cell, that every new point
+ * becomes one, and that every region of the removed cells persists.
  */
 static rb_status
 are_vertices_and_regions_kept(rb_joint *t, bool *fits)
@@ -546,15 +546,23 @@ are_vertices_and_regions_kept(rb_joint *t, bool *fits)
 	const rb_cells *m = &t->r->mesh;
 
 	t->held.n = 0;
-	for (size_t i = 0; i < t->cells.nold + t->r->nregions; i++)
+	for (size_t i = 0; i < t->cells.plc.npoints + t->r->nregions; i++)
 		RB_TRY(rb_vec_append(t->r->ctx, &t->held, 0));
 	for (size_t i = 0; i < t->fresh.n; i++)
 	{
 		t->held.at[t->cells.nold + t->region[t->fresh.at[i]]] = 1;
 		for (uint32_t k = 0; k < 4; k++)
-			if (t->tets.tets[t->fresh.at[i]][k] < t->cells.nold)
-				t->held.at[t->tets.tets[t->fresh.at[i]][k]] = 1;
+		{
+			const uint32_t v = t->tets.tets[t->fresh.at[i]][k];
+
+			if (v < t->cells.nold)
+				t->held.at[v] = 1;
+			else if (rb_joint_is_new(t, v))
+				t->held.at[v + t->r->nregions] = 1;
+		}
 	}
+	for (uint32_t v = t->cells.nold; v < t->cells.plc.npoints; v++)
+		*fits = *fits && t->held.at[v + t->r->nregions] != 0;
 	for (size_t i = 0; i < t->near.n; i++)
 		for (uint32_t k = 0; k < 4 && (t->marks[t->near.at[i]] & RB_GROUP_OLD) == 0; k++)
 			t->held.at[rb_cells_plc_number(&t->cells, m->cells[t->near.at[i]].v[k])] = 1;

@@ -836,6 +836,80 @@ insert_blocked_after_rounds(rb_refining *r, bool *again)
 	return RB_OK;
 }
 
+typedef struct corners
+{
+	const rb_cell *cells;
+	uint8_t *used; /* 1 for each vertex that is a corner of a tetrahedron */
+} corners;
+
+/* Marks the corners of the tetrahedra in a range of slots. */
+static void
+mark_corners_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	corners *s = arg;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+	{
+		const rb_cell *c = &s->cells[i];
+
+		if (c->v[0] == RB_DEAD || rb_cell_ghost(c))
+			continue;
+		for (int k = 0; k < 4; k++)
+			if (rb_load(&s->used[c->v[k]]) == 0)
+				rb_store(&s->used[c->v[k]], 1);
+	}
+}
+
+/* Returns the first vertex that has to be used and is not, or RB_NOWHERE. */
+static uint32_t
+find_lost_vertex(const rb_refining *r, const rb_tets *before, const uint8_t *used)
+{
+	uint32_t lost = RB_NOWHERE;
+
+	for (uint32_t v = before->npoints; v < r->nsites && lost == RB_NOWHERE; v++)
+		if (used[v] == 0)
+			lost = v;
+	for (uint32_t t = 0; t < before->ntets && !rb_should_stop(r->ctx); t++)
+		for (int k = 0; k < 4; k++)
+			if (used[before->tets[t][k]] == 0 && before->tets[t][k] < lost)
+				lost = before->tets[t][k];
+	return lost;
+}
+
+rb_status
+rb_refining_check_vertices(rb_refining *r, const rb_tets *before)
+{
+	corners s = {r->mesh.cells, NULL};
+	rb_lost_vertex *lost = &r->report->lost;
+	rb_thread *team = NULL;
+	rb_status status = RB_ALLOCATE(r->ctx, s.used, (size_t) r->nsites + 1);
+
+	if (status == RB_OK)
+	{
+		memset(s.used, 0, r->nsites);
+		status = rb_refining_team(r, r->ncells, &team);
+	}
+	if (status == RB_OK)
+		status = rb_each(r->ctx, team, r->ncells, CELLS, mark_corners_piece, &s);
+	if (status == RB_OK)
+	{
+		const uint32_t v = find_lost_vertex(r, before, s.used);
+
+		if (rb_should_stop(r->ctx))
+			status = RB_STOPPED;
+		else if (v != RB_NOWHERE)
+		{
+			lost->any = true;
+			memcpy(lost->at, rb_site_at(&r->mesh, v), sizeof lost->at);
+			status = rb_fail(r->ctx, RB_BAD_PLC, 0, 0, NULL);
+		}
+	}
+	rb_team_close(&team);
+	RB_FREE(r->ctx->memory, s.used);
+	return status;
+}
+
 /*
  * Refines a mesh whose points were divided by 2^exponent (scale.c). Sets *exact to false, and leaves
  * *tets unchanged, if doubles cannot hold an added point multiplied by that power.
@@ -883,9 +957,14 @@ refine_scaled(rb_context *ctx, const rb_refine_options *options, int exponent, r
 		status = rb_refining_remove_slivers(&r, tets->npoints, &report->slivers);
 	report->ms_slivers = lap_ms_of_refinement(&start);
 	if (status == RB_OK)
+		status = rb_refining_check_vertices(&r, tets);
+	if (status == RB_OK)
 		status = rb_refining_check_convexity(&r);
 	for (int k = 0; k < 3; k++)
+	{
+		report->lost.at[k] = ldexp(report->lost.at[k], exponent);
 		report->reflex.at[k] = ldexp(report->reflex.at[k], exponent);
+	}
 	report->reflex.depth = ldexp(report->reflex.depth, exponent);
 	report->reflex.limit = ldexp(report->reflex.limit, exponent);
 	*exact = status != RB_OK || rb_refining_is_scale_exact(&r, exponent);

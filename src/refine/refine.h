@@ -102,6 +102,13 @@ typedef struct rb_reflex_edge
 	double limit; /* Largest depth that rounding explains */
 } rb_reflex_edge;
 
+/* A vertex of a refined mesh that is a corner of no tetrahedron but was or has to be; a defect */
+typedef struct rb_lost_vertex
+{
+	bool any;
+	double at[3];
+} rb_lost_vertex;
+
 typedef struct rb_refine_report
 {
 	uint64_t added[RB_VERTEX_KINDS]; /* Vertices added, by rb_vertex_kind */
@@ -111,7 +118,9 @@ typedef struct rb_refine_report
 	uint32_t device_rounds; /* Rounds that ran on the backend */
 	uint64_t tried;         /* Candidates processed in all rounds */
 	double min_dihedral;    /* Smallest dihedral angle in the result, in degrees */
-	rb_reflex_edge reflex;  /* Only after RB_BAD_PLC */
+	/* Only after RB_BAD_PLC: the defect, a lost vertex if there is any, otherwise a reflex edge */
+	rb_lost_vertex lost;
+	rb_reflex_edge reflex;
 	rb_slivers_report slivers;
 	double ms_start, ms_rounds, ms_slivers, ms_result;
 	/* Bytes allocated on the device, bytes of these that hold the mesh, and milliseconds by step */
@@ -133,8 +142,9 @@ typedef struct rb_refine_report
 /*
  * Replaces *tets by the refined mesh. The points keep their numbers and the added points follow
  * them; segments and facets keep their numbers too. Returns RB_OK, RB_STOPPED, a memory error, or
- * RB_BAD_PLC if the boundary was convex and is not so any more, which is a defect; on failure *tets is
- * unchanged. *tets must satisfy every guarantee of tetrahedralize.h.
+ * RB_BAD_PLC after a defect: the boundary was convex and is not so any more, or a vertex is a corner
+ * of no tetrahedron. On failure *tets is unchanged. *tets must satisfy every guarantee of
+ * tetrahedralize.h.
  */
 extern rb_status rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 						   rb_refine_report *report);

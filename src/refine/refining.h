@@ -167,6 +167,12 @@ extern rb_status rb_refining_find_convexity(rb_refining *r);
  */
 extern rb_status rb_refining_check_convexity(rb_refining *r);
 
+/*
+ * Fails with RB_BAD_PLC if a vertex that was added to `before`, or was a corner of one of its
+ * tetrahedra, is a corner of none now, and describes the vertex in the report (refine.c).
+ */
+extern rb_status rb_refining_check_vertices(rb_refining *r, const rb_tets *before);
+
 /* Sets hull_rounds and hull_height (hull.c). */
 extern rb_status rb_hull_measure_rounding(rb_refining *r, const rb_tets *tets);
 /*

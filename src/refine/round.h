@@ -247,6 +247,25 @@ rb_star_cell(const rb_cells *m, const rb_refine_candidate *cand, uint32_t cell, 
  * result is the same from both sides, whichever of the two cells asks.
  */
 #define RB_STAR_FOLDS 4
+
+/*
+ * Returns the facet of the boundary face of a new ghost cell if constrained faces of facet `least`
+ * and possibly others cancel at the edge where its old neighbor continues the hull. One of them may
+ * stand for a facet of the hull that collapsed into it. So the face belongs to the facet of that
+ * neighbor, unless the hull bends at the edge.
+ */
+RB_HOST_DEVICE uint32_t
+rb_star_hull_facet(const rb_cells *m, const rb_cell *ghost, uint32_t least)
+{
+	const rb_cell *beyond = &m->cells[ghost->n[0] >> 2];
+	uint32_t g = rb_cell_corner(ghost, RB_GHOST);
+	uint32_t a = g == 1 ? 2 : 1, b = 6 - g - a;
+
+	if ((ghost->bits & RB_CELL_SEGMENT(rb_cell_edge(a, b))) != 0)
+		return least;
+	return beyond->facet[rb_cell_corner(beyond, RB_GHOST)];
+}
+
 /* Returns the cell and corner beyond edge j of face i of a cavity, and its facet. */
 RB_HOST_DEVICE uint32_t
 rb_star_next(const rb_cells *m, const rb_refine_candidate *cand, uint32_t cell, uint32_t i,
@@ -286,8 +305,9 @@ rb_star_next(const rb_cells *m, const rb_refine_candidate *cand, uint32_t cell, 
 		*facet = odd[k] < *facet ? odd[k] : *facet;
 	other = m->cells[ring.cell].n[ring.to] >> 2;
 	o = &m->cells[other];
-	if (n == 0 &&
-		(rb_cell_ghost(c) != rb_cell_ghost(o) || (!rb_cell_ghost(c) && c->region != o->region)))
+	if (n == 0 && rb_cell_ghost(c) != rb_cell_ghost(o))
+		*facet = rb_star_hull_facet(m, rb_cell_ghost(c) ? c : o, least);
+	else if (n == 0 && !rb_cell_ghost(c) && c->region != o->region)
 		*facet = least;
 	return other << 2 | (o->v[1] != a && o->v[1] != b ? 1 : o->v[2] != a && o->v[2] != b ? 2 : 3);
 }

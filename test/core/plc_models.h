@@ -493,7 +493,7 @@ nested(void)
 static void
 torus_of(int n, int m)
 {
-	uint32_t v[32][16];
+	uint32_t v[100][40];
 
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < m; j++)

@@ -422,6 +422,12 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 		case RB_FLAW_NOT_CONVEX:
 			raise_reflex_edge(run, at);
 			break;
+		case RB_FLAW_LOST_POINT:
+			ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+							errmsg("%s: a vertex of the mesh belongs to no tetrahedron", function),
+							errdetail("The vertex is at %s.", at),
+							errhint("Please report this as a bug.")));
+			break;
 		case RB_FLAW_NONE:
 			elog(ERROR, "%s: mesh generation failed without a reason", function);
 			break;

@@ -750,6 +750,106 @@ rounded_hulls(void)
 	}
 }
 
+/*
+ * Refines tori of quads, some of which lie on the hull, flat only up to rounding. The layer between
+ * such a quad and its facet of the hull consists of tetrahedra so flat that their circumspheres
+ * contain points far away. Nevertheless, all vertices must stay, and the faces of each quad tile it.
+ */
+static void
+quads_on_hull(void)
+{
+	static const int size[][2] = {{36, 12}, {40, 12}, {50, 16}, {60, 20}, {60, 24}, {100, 40}};
+
+	for (size_t i = 0; i < sizeof size / sizeof size[0]; i++)
+	{
+		rb_refine_options o = by_ratio(2);
+		rb_refine_report report;
+		rb_plc from;
+		rb_tets t;
+		char name[100];
+
+		o.max_points = 0;
+		snprintf(name, sizeof name, "torus of %d by %d quads", size[i][0], size[i][1]);
+		clear();
+		torus_of(size[i][0], size[i][1]);
+		from = plc();
+		for (int keep = 0; keep < 2; keep++)
+		{
+			const rb_keep kept = keep == 0 ? RB_KEEP_HULL : RB_KEEP_INSIDE;
+
+			/* A region between a quad and the hull may vanish, so their number is not compared. */
+			if (make(&from, kept, 1, &t) != RB_OK)
+				abort();
+			memset(&report, 0, sizeof report);
+			CHECK(refine(&o, &t, &report) == RB_OK, "%s: lost a vertex: %d", name, report.lost.any);
+			(void) check(name, &from, kept, &t);
+			CHECK(keep != 0 || report.added[RB_VERTEX_ON_HULL] > 0, "%s: no hull", name);
+			rb_tets_free(memory, &t);
+		}
+	}
+}
+
+/*
+ * Builds a mesh whose subsegments have been split as far as each can be split alone. Returns false
+ * if that fails.
+ */
+static bool
+split_alone(rb_refining *r, rb_context *ctx, const rb_refine_options *o, rb_refine_report *report,
+			const rb_plc *from)
+{
+	rb_tets t;
+	bool good = rb_tetrahedralize(ctx, from, RB_KEEP_HULL, &t, &flaw) == RB_OK;
+
+	memset(r, 0, sizeof *r);
+	memset(report, 0, sizeof *report);
+	r->ctx = ctx;
+	r->options = o;
+	r->report = report;
+	r->protect = true;
+	good = good && rb_refining_import(r, &t) == RB_OK && rb_refining_rounds(r) == RB_OK;
+	rb_tets_free(ctx->memory, &t);
+	return good;
+}
+
+/* Removes a vertex from the cells of a refined mesh, and requires that this is found. */
+static void
+lost_vertices(void)
+{
+	rb_refine_options o = by_volume(.05);
+	rb_refine_report report;
+	rb_context ctx;
+	rb_refining r;
+	rb_plc from;
+	rb_tets t;
+
+	(void) build(cloud, "cloud", AS_IT_IS);
+	from = plc();
+	rb_context_init(&ctx, memory);
+	if (make(&from, RB_KEEP_HULL, 1, &t) != RB_OK || !split_alone(&r, &ctx, &o, &report, &from))
+		abort();
+	CHECK(r.nsites > t.npoints, "nothing is added");
+	CHECK(rb_refining_check_vertices(&r, &t) == RB_OK && !report.lost.any, "a vertex is lost");
+	for (uint32_t v = 0; v < r.nsites; v += r.nsites - 1)
+	{
+		rb_refining without = r;
+
+		without.mesh.cells = malloc(r.ncells * sizeof(rb_cell));
+		memcpy(without.mesh.cells, r.mesh.cells, r.ncells * sizeof(rb_cell));
+		for (uint32_t i = 0; i < r.ncells; i++)
+			for (int k = 0; k < 4; k++)
+				if (without.mesh.cells[i].v[k] == v)
+					without.mesh.cells[i].v[0] = RB_DEAD;
+		report.lost.any = false;
+		CHECK(rb_refining_check_vertices(&without, &t) == RB_BAD_PLC && report.lost.any &&
+				  memcmp(report.lost.at, r.mesh.sites[v].at, sizeof report.lost.at) == 0,
+			  "vertex %u is lost, but not reported", v);
+		rb_forget_failure(&ctx);
+		free(without.mesh.cells);
+	}
+	rb_refining_free(&r);
+	rb_tets_free(memory, &t);
+}
+
 /* ---- random PLCs ---- */
 
 /*
@@ -1494,28 +1594,6 @@ devices(void)
 
 /* ---- joint insertion ---- */
 
-/*
- * Builds a mesh whose subsegments have been split as far as each can be split alone. Returns false
- * if that fails.
- */
-static bool
-split_alone(rb_refining *r, rb_context *ctx, const rb_refine_options *o, rb_refine_report *report,
-			const rb_plc *from)
-{
-	rb_tets t;
-	bool good = rb_tetrahedralize(ctx, from, RB_KEEP_HULL, &t, &flaw) == RB_OK;
-
-	memset(r, 0, sizeof *r);
-	memset(report, 0, sizeof *report);
-	r->ctx = ctx;
-	r->options = o;
-	r->report = report;
-	r->protect = true;
-	good = good && rb_refining_import(r, &t) == RB_OK && rb_refining_rounds(r) == RB_OK;
-	rb_tets_free(ctx->memory, &t);
-	return good;
-}
-
 /* ---- convex boundaries ---- */
 
 static void
@@ -1967,6 +2045,8 @@ main(void)
 	CHECK_RUN(all_models);
 	CHECK_RUN(points_on_facets);
 	CHECK_RUN(rounded_hulls);
+	CHECK_RUN(quads_on_hull);
+	CHECK_RUN(lost_vertices);
 	CHECK_RUN(any_plcs);
 	CHECK_RUN(same_bits);
 	CHECK_RUN(same_bits_of_many);
