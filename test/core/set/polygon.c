@@ -1019,11 +1019,15 @@ refusals(void)
 
 /* ---- flatness: its definition in rational numbers ---- */
 
-/* Returns true if a corner is farther than t from the plane through the mean of the outer ring. */
+/*
+ * Returns true if a corner is farther than t from the plane through the mean of the corners of the
+ * outer ring. A corner that repeats the next one counts once.
+ */
 static bool
 is_bent(const mpq_t t)
 {
 	mpq_t normal[3], mean[3], p[3], q[3], height, square, limit, product;
+	unsigned long n = 0;
 	bool bent = false;
 
 	for (int k = 0; k < 3; k++)
@@ -1031,10 +1035,15 @@ is_bent(const mpq_t t)
 	mpq_inits(height, square, limit, product, NULL);
 	for (uint32_t i = 0; i < face.ring[0]; i++)
 	{
+		const double *corner = face.at[i], *next = face.at[(i + 1) % face.ring[0]];
+
+		if (corner[0] == next[0] && corner[1] == next[1] && corner[2] == next[2])
+			continue;
+		n++;
 		for (int k = 0; k < 3; k++)
 		{
-			mpq_set_d(p[k], face.at[i][k]);
-			mpq_set_d(q[k], face.at[(i + 1) % face.ring[0]][k]);
+			mpq_set_d(p[k], corner[k]);
+			mpq_set_d(q[k], next[k]);
 			mpq_add(mean[k], mean[k], p[k]);
 		}
 		for (int k = 0; k < 3; k++)
@@ -1047,7 +1056,7 @@ is_bent(const mpq_t t)
 	}
 	for (int k = 0; k < 3; k++)
 	{
-		mpq_set_ui(product, face.ring[0], 1);
+		mpq_set_ui(product, n, 1);
 		mpq_div(mean[k], mean[k], product);
 		mpq_mul(product, normal[k], normal[k]);
 		mpq_add(limit, limit, product);
