@@ -259,7 +259,7 @@ core-test: $(call core_bins,$(if $(filter openmp,$(PARALLEL)),openmp,quick)) $(a
 core-test-quick: $(call core_bins,quick)
 	@RB_TEST_SCALE=$${RB_TEST_SCALE:-0.1} test/core/run $^
 core-test-asan: $(call core_bins,asan)
-	@UBSAN_OPTIONS=print_stacktrace=1 RB_TEST_SCALE=$${RB_TEST_SCALE:-0.05} test/core/run $^
+	@UBSAN_OPTIONS=print_stacktrace=1 RB_TEST_SCALE=$${RB_TEST_SCALE:-0.1} test/core/run $^
 # The C library is not instrumented, so races within it are not reported.
 core-test-tsan: $(call core_bins,tsan)
 	@TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1" RB_TEST_SCALE=$${RB_TEST_SCALE:-0.1} test/core/run $^
