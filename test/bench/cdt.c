@@ -26,7 +26,7 @@
  * It prints a name and a value per line. Its exit status is 0; 1 if the check found a fault; 2 if
  * the file does not exist or cannot be read; 3 if the PLC has a flaw; 4 after any other failure.
  */
-#include "mesh/weld.h"
+#include "mesh/tetrahedralize.h"
 #include "plc_input.h"
 #include "tets_output.h"
 
@@ -180,26 +180,6 @@ typedef struct options
 	bool apart; /* Facets are not merged */
 } options;
 
-/* Merges coplanar facets. The memory of the result is never freed. */
-static rb_plc
-merge(const rb_plc *plc)
-{
-	rb_memory *memory = rb_memory_create(UINT64_MAX);
-	rb_context ctx;
-	rb_welded welded;
-	double began;
-
-	if (memory == NULL)
-		plc_die(4, "no memory", 0);
-	rb_context_init(&ctx, memory);
-	began = tets_now();
-	if (rb_weld_plc(&ctx, plc, &welded) != RB_OK ||
-		rb_weld_merge(&ctx, &welded, (rb_merging){.kind = RB_MERGE_COPLANAR}) != RB_OK)
-		plc_die(4, "cannot be merged", 0);
-	printf("merged_facets %u\nms_merge %.3f\n", welded.plc.nfacets, tets_now() - began);
-	return welded.plc;
-}
-
 static int
 run(const rb_plc *plc, const options *o)
 {
@@ -331,7 +311,7 @@ main(int argc, char **argv)
 	if (o.surface != NULL)
 		plc_write_surface(o.surface);
 	if (!o.apart)
-		plc = merge(&plc);
+		plc = plc_merge(&plc);
 	/* Memory of the program is not freed at its end. */
 	return run(&plc, &o);
 }

@@ -6,6 +6,8 @@
  * A program reads only one file, so its contents are in static variables.
  */
 #include "plc_input.h"
+#include "mesh/weld.h"
+#include "tets_output.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -691,4 +693,23 @@ plc_read(const char *file, double may_bend)
 	plc.segments = (const uint32_t(*)[2]) segments;
 	plc.seeds = seeds;
 	return plc;
+}
+
+rb_plc
+plc_merge(const rb_plc *plc)
+{
+	rb_memory *memory = rb_memory_create(UINT64_MAX);
+	rb_context ctx;
+	rb_welded welded;
+	double began;
+
+	if (memory == NULL)
+		plc_die(4, "no memory", 0);
+	rb_context_init(&ctx, memory);
+	began = tets_now();
+	if (rb_weld_plc(&ctx, plc, &welded) != RB_OK ||
+		rb_weld_merge(&ctx, &welded, (rb_merging){.kind = RB_MERGE_COPLANAR}) != RB_OK)
+		plc_die(4, "cannot be merged", 0);
+	printf("merged_facets %u\nms_merge %.3f\n", welded.plc.nfacets, tets_now() - began);
+	return welded.plc;
 }

@@ -23,6 +23,9 @@
  */
 extern rb_plc plc_read(const char *file, double may_bend);
 
+/* Merges coplanar facets. The memory of the result is never freed. */
+extern rb_plc plc_merge(const rb_plc *plc);
+
 /* Writes the facets as .off, those with holes as triangles. */
 extern void plc_write_surface(const char *name);
 

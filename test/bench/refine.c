@@ -4,7 +4,7 @@
  *	  those that remain bad and why, time and memory.
  *
  *	refine [-k hull|inside] [-B RATIO] [-a VOLUME] [-Y] [-d DEGREES] [-n POINTS] [-j THREADS] [-s BEND]
- *		   [-o BASE] [-p FILE] [-t N] [-m MB] [-h] FILE
+ *		   [-o BASE] [-p FILE] [-t N] [-m MB] [-M] [-c] [-h] FILE
  *
  * FILE, -k, -s, -o, -p, -m and -h are those of cdt.c.
  *
@@ -15,6 +15,8 @@
  *	-d	dihedral angle in degrees below which slivers are removed; 0, the default, keeps them
  *	-n	maximum number of points
  *	-j	number of threads
+ *	-M	merge coplanar facets, as the SQL functions do
+ *	-c	check the result by rb_check_mesh and print its faults
  *	-t	number of repetitions; times are the smallest ones; cpu_ms_refine is that of all threads
  *
  * It prints a name and a value per line. "bad" is the number from rb_refine, "measured_bad" the
@@ -24,6 +26,7 @@
  * Its exit status is 0; 1 if the result is wrong; 2 if the file does not exist or cannot be read; 3
  * if the PLC has a flaw; 4 after any other failure.
  */
+#include "mesh/check/check.h"
 #include "refine/refine.h"
 #include "plc_input.h"
 #include "tets_output.h"
@@ -45,6 +48,8 @@ typedef struct options
 	uint64_t limit;
 	double may_bend; /* NAN: the error of rounding */
 	bool hash;
+	bool check;
+	bool merge;
 } options;
 
 static const char *const added_text[RB_VERTEX_KINDS] = {
@@ -122,6 +127,45 @@ say(const rb_plc *plc, const rb_tets *r, const rb_refine_report *report, const o
 	measure(r, &o->refine);
 }
 
+/* Checks a refined mesh against its PLC. Returns false if there are faults. */
+static bool
+check(rb_context *ctx, const rb_plc *plc, const options *o, const rb_tets *r)
+{
+	const rb_check_input in = {.npoints = r->npoints,
+							   .ntets = r->ntets,
+							   .nfaces = r->nfaces,
+							   .nedges = r->nedges,
+							   .nsegments = r->nsegments,
+							   .points = r->points,
+							   .kind = r->kind,
+							   .parent = r->parent,
+							   .tets = (const uint32_t(*)[4]) r->tets,
+							   .region = r->region,
+							   .faces = (const uint32_t(*)[3]) r->faces,
+							   .face_facet = r->face_facet,
+							   .edges = (const uint32_t(*)[2]) r->edges,
+							   .edge_segment = r->edge_segment,
+							   .segments = (const uint32_t(*)[2]) r->segments,
+							   .plc = plc,
+							   .keep = o->keep,
+							   .not_delaunay = o->refine.min_dihedral > 0,
+							   .most = 3};
+	rb_check_report report;
+	const rb_status status = rb_check_mesh(ctx, &in, &report);
+	bool good = status == RB_OK && report.faults == 0;
+
+	if (status != RB_OK)
+		printf("wrong check: %s %s\n", rb_status_text(status), ctx->error.text);
+	else
+		printf("faults %" PRIu64 "\n", report.faults);
+	for (uint32_t i = 0; status == RB_OK && i < report.nlist; i++)
+		printf("wrong %s: %u %u %u, %g; %" PRIu64 " in all\n", rb_fault_text(report.list[i].kind),
+			   report.list[i].a, report.list[i].b, report.list[i].c, report.list[i].amount,
+			   report.count[report.list[i].kind]);
+	rb_check_report_free(ctx->memory, &report);
+	return good;
+}
+
 static int
 run(const rb_plc *plc, const options *o)
 {
@@ -142,6 +186,7 @@ run(const rb_plc *plc, const options *o)
 		double began;
 		double took[7];
 		clock_t cpu;
+		bool good;
 
 		if (memory == NULL)
 			plc_die(4, "no memory", 0);
@@ -200,10 +245,12 @@ run(const rb_plc *plc, const options *o)
 			if (o->out != NULL)
 				tets_write(o->out, &r);
 		}
+		good = !o->check || check(&ctx, plc, o, &r);
 		rb_tets_free(memory, &r);
 		if (rb_memory_used(memory) != 0)
-		{
 			printf("wrong bytes left: %" PRIu64 "\n", rb_memory_used(memory));
+		if (!good || rb_memory_used(memory) != 0)
+		{
 			rb_memory_destroy(memory);
 			return 1;
 		}
@@ -258,6 +305,10 @@ main(int argc, char **argv)
 			o.times = atoi(argv[++i]) > 0 ? atoi(argv[i]) : 1;
 		else if (strcmp(a, "-m") == 0)
 			o.limit = (uint64_t) (atof(argv[++i]) * 1048576);
+		else if (strcmp(a, "-M") == 0)
+			o.merge = true;
+		else if (strcmp(a, "-c") == 0)
+			o.check = true;
 		else if (strcmp(a, "-h") == 0)
 			o.hash = true;
 		else
@@ -268,13 +319,15 @@ main(int argc, char **argv)
 		fprintf(
 			stderr,
 			"usage: refine [-k hull|inside] [-B RATIO] [-a VOLUME] [-Y] [-d DEGREES] [-n POINTS] "
-			"[-j THREADS] [-s BEND] [-o BASE] [-p FILE] [-t N] [-m MB] [-h] "
+			"[-j THREADS] [-s BEND] [-o BASE] [-p FILE] [-t N] [-m MB] [-M] [-c] [-h] "
 			"FILE.poly|FILE.off\n");
 		return 2;
 	}
 	plc = plc_read(path, o.may_bend);
 	if (o.surface != NULL)
 		plc_write_surface(o.surface);
+	if (o.merge)
+		plc = plc_merge(&plc);
 	/* Memory of the program is not freed at its end. */
 	return run(&plc, &o);
 }
