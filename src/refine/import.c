@@ -41,6 +41,7 @@ rb_refining_free(rb_refining *r)
 	RB_FREE(memory, r->blocked);
 	RB_FREE(memory, r->abandoned);
 	RB_FREE(memory, r->segments);
+	RB_FREE(memory, r->crease_facet);
 	RB_FREE(memory, r->segment_order);
 	RB_FREE(memory, r->facet_start);
 	RB_FREE(memory, r->facet_corners);
@@ -758,8 +759,33 @@ mark_creases_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 /*
+ * Turns edge ab, which is opposite to corner k of ghost g, into a segment of the hull. Returns the
+ * facet of the input that has faces at this edge, or RB_NOWHERE if there is none.
+ */
+static uint32_t
+mark_crease_ring(rb_refining *r, uint32_t g, uint32_t k, uint32_t a, uint32_t b)
+{
+	rb_cells *m = &r->mesh;
+	rb_edge_ring ring = rb_ring_at(g, k, a, b);
+	uint32_t facet = RB_NOWHERE;
+
+	do
+	{
+		rb_cell *c = &m->cells[ring.cell];
+
+		c->bits |= RB_CELL_SEGMENT(rb_cell_edge(rb_cell_corner(c, a), rb_cell_corner(c, b)));
+		if ((c->bits & RB_CELL_WALL(ring.to)) != 0 && c->facet[ring.to] < r->nfacets)
+			facet = c->facet[ring.to];
+		rb_ring_next(m, &ring);
+	} while (ring.cell != g);
+	return facet;
+}
+
+/*
  * Turns the edges between two hull facets, or between a hull facet and one of the input, into
- * segments.
+ * segments. Such an edge may be inside of a facet of the input: where a facet lies on the hull up to
+ * rounding, some of its faces are on the hull, and others are behind it. As the edge is on no
+ * segment of the input, all faces of the input at the edge are on this facet.
  */
 static rb_status
 crease_imported_hull(start *s)
@@ -776,25 +802,18 @@ crease_imported_hull(start *s)
 		for (uint32_t k = 1; k < 4 && s->marks[i] != 0; k++)
 		{
 			const rb_cell *c = &m->cells[g];
-			uint32_t a = c->v[k == 1 ? 2 : 1], b = c->v[k == 3 ? 2 : 3];
-			rb_edge_ring ring;
+			const uint32_t a = c->v[k == 1 ? 2 : 1], b = c->v[k == 3 ? 2 : 3];
+			const uint32_t number = m->nsegments - r->nsegments;
 
 			/* The edge may have become a segment already. */
 
 			if ((s->marks[i] >> k & 1) == 0 || (c->bits & edge_opposite(k)) != 0)
 				continue;
 			RB_TRY(RB_GROW(r->ctx, r->segments, r->segments_cap, (size_t) m->nsegments + 1));
+			RB_TRY(RB_GROW(r->ctx, r->crease_facet, r->crease_facet_cap, (size_t) number + 1));
 			r->segments[m->nsegments][0] = a;
 			r->segments[m->nsegments++][1] = b;
-			ring = rb_ring_at(g, k, a, b);
-			do
-			{
-				rb_cell *o = &m->cells[ring.cell];
-
-				o->bits |=
-					RB_CELL_SEGMENT(rb_cell_edge(rb_cell_corner(o, a), rb_cell_corner(o, b)));
-				rb_ring_next(m, &ring);
-			} while (ring.cell != g);
+			r->crease_facet[number] = mark_crease_ring(r, g, k, a, b);
 		}
 		if ((i & 0xff) == 0xff && rb_should_stop(r->ctx))
 			return RB_STOPPED;

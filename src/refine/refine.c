@@ -123,20 +123,23 @@ export_points_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 	for (uint64_t i = from; i < to; i++)
 	{
-		bool on_segment = m->kind[i] == RB_VERTEX_ON_SEGMENT;
-		bool on_facet = m->kind[i] == RB_VERTEX_ON_FACET;
+		uint32_t facet = m->parent[i];
 
 		memcpy(out->points + 3 * i, m->sites[i].at, sizeof m->sites[i].at);
 		out->kind[i] = m->kind[i];
 		out->parent[i] = m->parent[i];
-		if ((on_segment && m->parent[i] >= r->nsegments) ||
-			(on_facet && m->parent[i] >= r->nfacets))
+		if (m->kind[i] == RB_VERTEX_ON_SEGMENT && m->parent[i] >= r->nsegments)
+		{
+			out->kind[i] = RB_VERTEX_ON_FACET;
+			facet = r->crease_facet[m->parent[i] - r->nsegments];
+		}
+		if (out->kind[i] == RB_VERTEX_ON_FACET && facet >= r->nfacets)
 		{
 			out->kind[i] = RB_VERTEX_ON_HULL;
 			out->parent[i] = RB_NONE;
 		}
-		else if (on_facet)
-			out->parent[i] = rb_refining_facet(r, m->parent[i]);
+		else if (out->kind[i] == RB_VERTEX_ON_FACET)
+			out->parent[i] = rb_refining_facet(r, facet);
 		if (i >= s->points_before)
 			w->added[out->kind[i]]++;
 	}

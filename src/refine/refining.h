@@ -53,6 +53,9 @@ typedef struct rb_refining
 	rb_convexity convex; /* Where the initial mesh is convex */
 	size_t segments_cap;
 	uint32_t (*segments)[2];
+	/* Facet of the input that each segment of the hull is inside of, or RB_NOWHERE */
+	uint32_t *crease_facet;
+	size_t crease_facet_cap;
 	uint32_t *segment_order;
 	uint32_t *facet_start;
 	uint32_t *facet_corners;

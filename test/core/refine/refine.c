@@ -790,6 +790,47 @@ quads_on_hull(void)
 }
 
 /*
+ * Builds triangles on the hull of two sheared boxes: (2, 8, 7) and the faces of the boxes lie in
+ * planes up to rounding, so that the hull leaves a triangle along an edge inside of it.
+ */
+static void
+triangles_on_hull(void)
+{
+	static const double corner[][3] = {{-0.10592294960998477, 1, 0},
+									   {1.8940770503900153, 1, 0},
+									   {-0.21184589921996955, 2, 0},
+									   {0.35832195638712855, 1.2898225143813438, 7},
+									   {2.3583219563871283, 1.2898225143813438, 7},
+									   {2.2523990067771438, 2.2898225143813438, 7},
+									   {0.2523990067771438, 2.2898225143813438, 7},
+									   {2.146476057167159, 3.2898225143813438, 7},
+									   {0.146476057167159, 3.2898225143813438, 7}};
+
+	for (size_t i = 0; i < sizeof corner / sizeof corner[0]; i++)
+		(void) at(corner[i][0], corner[i][1], corner[i][2]);
+	facet(0, 6, 5);
+	facet(0, 2, 6);
+	facet(0, 3, 4);
+	facet(2, 8, 7);
+	facet(2, 6, 7);
+}
+
+/*
+ * Tests that a vertex on an edge at which the hull leaves a facet lies on this facet if the edge is
+ * inside of it.
+ */
+static void
+edges_of_hull_in_facets(void)
+{
+	rb_refine_options o = by_ratio(2);
+	rb_refine_report report;
+
+	o.max_points = 3000;
+	if (build(triangles_on_hull, "triangles on the hull", AS_IT_IS))
+		(void) refined("triangles on the hull", RB_KEEP_HULL, &o, &report);
+}
+
+/*
  * Builds a mesh whose subsegments have been split as far as each can be split alone. Returns false
  * if that fails.
  */
@@ -2046,6 +2087,7 @@ main(void)
 	CHECK_RUN(points_on_facets);
 	CHECK_RUN(rounded_hulls);
 	CHECK_RUN(quads_on_hull);
+	CHECK_RUN(edges_of_hull_in_facets);
 	CHECK_RUN(lost_vertices);
 	CHECK_RUN(any_plcs);
 	CHECK_RUN(same_bits);
