@@ -1903,6 +1903,7 @@ CREATE FUNCTION redblue_surface_repair(
 	weld float8 DEFAULT NULL,
 	split boolean DEFAULT true,
 	orient boolean DEFAULT true,
+	fill_holes integer DEFAULT 0,
 	faces_id name DEFAULT NULL,
 	faces_geom name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
@@ -1923,13 +1924,18 @@ belong to an even number of other faces, as with the wall between two solids.
 split: cuts triangles that share more than common vertices and edges.
 orient: turns the faces of closed surfaces to the outside, which a ray from there crosses an even number of times; so what two crossing boxes
 share is outside. Other surfaces are turned to agree with most faces of each connected part.
+fill_holes: closes each loop of at most this number of open edges, which belong to an odd number of faces, by triangles between its vertices; 0
+closes none. The triangles meet others in common vertices and edges only. They minimize angles to their neighbors, then the lengths of new edges
+or the area, by dynamic programming (Barequet and Sharir 1995, Liepa 2003), in time cubic in the number of edges.
 solid: a column of faces; all rows with the same value form a solid, and each is repaired separately, in parallel.
-face is the number of the triangle; it and the coordinates are null for triangles that were dropped. id is that of the row it comes from.
+face is the number of the triangle; it and the coordinates are null for triangles that were dropped. id is that of the row it comes from, or
+null if it fills a hole.
 change is kept, or consists of: moved (move is the largest distance by which a vertex of the input triangle moved), split (it is a piece of a
-triangle), turned, doubled, no area, merged (after cutting, equal to pieces of others, or thinner than rounding). faults is null or contains:
-open edge (an edge belongs to an odd number of faces), one-sided (the part cannot be oriented, so none of its faces were turned). Notices report the
-numbers of changes and faults, and the largest move.
-Errors: 22004 faces is null; 22023 invalid weld, a solid that is null, crossing faces that could not be split; 22003, 22P02, 42703, 42804 and 42501 rows or columns that cannot
+triangle), turned, filled (it fills a hole), doubled, no area, merged (after cutting, equal to pieces of others, or thinner than rounding). faults is null or contains:
+open edge (an edge belongs to an odd number of faces), one-sided (the part cannot be oriented, so none of its faces were turned), or why the hole at
+an edge stays open: large hole (more than fill_holes edges), flat hole (collinear vertices), blocked hole (all triangulations that were tried
+meet other faces or themselves). Notices report the numbers of changes, holes and faults, and the largest move.
+Errors: 22004 faces is null; 22023 invalid weld or fill_holes, a solid that is null, crossing faces that could not be split; 22003, 22P02, 42703, 42804 and 42501 rows or columns that cannot
 be read; 53200 memory limit exceeded.';
 
 CREATE FUNCTION redblue_surface_repair_query(
@@ -1937,6 +1943,7 @@ CREATE FUNCTION redblue_surface_repair_query(
 	weld float8 DEFAULT NULL,
 	split boolean DEFAULT true,
 	orient boolean DEFAULT true,
+	fill_holes integer DEFAULT 0,
 	faces_id name DEFAULT NULL,
 	faces_geom name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,

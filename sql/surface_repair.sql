@@ -53,6 +53,31 @@ CREATE TABLE again AS SELECT * FROM redblue_surface_repair_query('SELECT * FROM 
 RESET redblue.threads;
 (TABLE repaired EXCEPT TABLE again) UNION ALL (TABLE again EXCEPT TABLE repaired);
 
+-- Holes: a cube without a top, of which half a side is missing, too, becomes a solid again. Filled faces come from no row.
+CREATE TABLE holes AS SELECT * FROM cube WHERE NOT (az = 1 AND bz = 1 AND cz = 1) AND id <> (SELECT id FROM cube WHERE ax = 0 AND bx = 0 AND cx = 0 AND az + bz + cz = 2);
+DROP TABLE repaired;
+CREATE TABLE repaired AS SELECT * FROM redblue_surface_repair('holes', fill_holes => 5);
+SELECT stage, count, detail FROM redblue_last_run() WHERE stage = 'repair';
+SELECT * FROM summary('repaired');
+SELECT face > 9 AS last, change, id IS NULL AS no_row, move, faults, count(*) FROM repaired GROUP BY 1, 2, 3, 4, 5 ORDER BY 1;
+-- A hole of five edges is too large for four; nothing is filled without the argument.
+SELECT change, faults, count(*) FROM redblue_surface_repair('holes', fill_holes => 4) GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT change, faults, count(*) FROM redblue_surface_repair('holes', fill_holes => NULL) GROUP BY 1, 2 ORDER BY 1, 2;
+-- A box through the hole blocks its triangles; an edge with a vertex on one side only is a flat hole, which split closes.
+SELECT change, faults, count(*) FROM redblue_surface_repair_query('SELECT * FROM cube WHERE NOT (az = 1 AND bz = 1 AND cz = 1) UNION ALL SELECT 100 + n, ax, ay, az, bx, by, bz, cx, cy, cz FROM box(0.4, 0.4, 0.5, 0.6, 0.6, 1.5)', fill_holes => 5) GROUP BY 1, 2 ORDER BY 1, 2;
+CREATE TABLE crack (id int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8);
+INSERT INTO crack VALUES (1, 0,0,0, 0,2,0, 1,0,0), (2, 1,0,0, 0,2,0, 2,0,0), (3, 0,0,0, 2,0,0, 0,0,2), (4, 0,0,0, 0,0,2, 0,2,0), (5, 2,0,0, 0,2,0, 0,0,2);
+SELECT change, faults, count(*) FROM redblue_surface_repair('crack', split => false, fill_holes => 5) GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT change, faults, count(*) FROM redblue_surface_repair('crack', fill_holes => 5) GROUP BY 1, 2 ORDER BY 1, 2;
+-- Each solid by itself, on one thread and on several, in another order of the rows
+DROP TABLE repaired, again;
+CREATE TABLE repaired AS SELECT * FROM redblue_surface_repair('solids', solid => 's', fill_holes => 10);
+SELECT solid_id, faces, closed, valid FROM summary('repaired');
+SET redblue.threads = 1;
+CREATE TABLE again AS SELECT * FROM redblue_surface_repair_query('SELECT * FROM solids ORDER BY cz, ax, id DESC', solid => 's', fill_holes => 10);
+RESET redblue.threads;
+(TABLE repaired EXCEPT TABLE again) UNION ALL (TABLE again EXCEPT TABLE repaired);
+
 -- A Moebius strip has one side: its faces are not turned.
 CREATE TABLE strip AS
 	WITH corner AS (SELECT i, k, (4 + k * cos(pi() * i / 9)) * cos(2 * pi() * i / 9) AS x, (4 + k * cos(pi() * i / 9)) * sin(2 * pi() * i / 9) AS y, k * sin(pi() * i / 9) AS z FROM generate_series(0, 8) i, (VALUES (-1), (1)) f (k))
@@ -68,6 +93,7 @@ SELECT count(*) FROM redblue_surface_repair_query('SELECT * FROM solids WHERE fa
 SELECT count(*) FROM redblue_surface_repair(NULL);
 SELECT count(*) FROM redblue_surface_repair('cube', weld => -1);
 SELECT count(*) FROM redblue_surface_repair('cube', weld => 'NaN');
+SELECT count(*) FROM redblue_surface_repair('cube', fill_holes => -1);
 SELECT count(*) FROM redblue_surface_repair('cube', faces_id => '');
 SELECT count(*) FROM redblue_surface_repair('cube', solid => '');
 SELECT count(*) FROM redblue_surface_repair('cube', solid => 'absent');
@@ -83,6 +109,8 @@ RESET redblue.memory_limit;
 -- A statement that takes longer than its timeout is canceled.
 SET statement_timeout = 200;
 SELECT count(*) FROM redblue_surface_repair_query('SELECT 1000 * i + n AS id, i * 0.37 + ax AS ax, ay + i % 7 * 0.31 AS ay, az, i * 0.37 + bx AS bx, by + i % 7 * 0.31 AS by, bz, i * 0.37 + cx AS cx, cy + i % 7 * 0.31 AS cy, cz FROM generate_series(1, 20000) i, box(0, 0, 0, 2.03, 2, 2)');
+-- A hole of 2,000 edges
+SELECT count(*) FROM redblue_surface_repair_query('SELECT i AS id, cos(a) AS ax, sin(a) AS ay, 0 AS az, cos(b) AS bx, sin(b) AS by, 0 AS bz, 0 AS cx, 0 AS cy, -1 AS cz FROM generate_series(0, 1999) i, LATERAL (SELECT 2 * pi() * i / 2000 AS a, 2 * pi() * ((i + 1) % 2000) / 2000 AS b) x', split => false, fill_holes => 2000);
 RESET statement_timeout;
 
 SET client_min_messages = warning;

@@ -6,6 +6,7 @@
  *			-> points, triangles with an area				weld.c
  *			-> one of those with equal corners, or none
  *			-> pieces that meet only in corners and edges	plc_split.c
+ *			-> triangles that fill holes					fill_holes.c
  *			-> turned triangles								core/solid/sheets.c
  *
  * An edge is odd if an odd number of triangles have it. A surface without odd edges divides space
@@ -501,6 +502,79 @@ cut_faces_of_surface(repair *r)
 	return RB_OK;
 }
 
+/* ---- holes ---- */
+
+/*
+ * Marks the triangles at the edges of holes that were not filled with the reason. The edges of the
+ * surface before are the first ones of the surface now, because its triangles are.
+ */
+static void
+mark_unfilled_holes(repair *r, const rb_filled_holes *filled, uint32_t nedges)
+{
+	static const uint32_t reason[RB_HOLE_RESULTS] = {0, RB_REPAIR_LARGE_HOLE, RB_REPAIR_FLAT_HOLE,
+													 RB_REPAIR_BLOCKED_HOLE, 0};
+
+	for (uint32_t edge = 0; edge < nedges; edge++)
+		for (uint32_t i = r->sides.start[edge]; i < r->sides.start[edge + 1]; i++)
+			r->change[r->sides.member[i] / 3] |= reason[filled->result[edge]];
+}
+
+/* Appends the triangles that fill holes to the PLC, without facets. */
+static rb_status
+append_filled_triangles(repair *r, const rb_filled_holes *filled)
+{
+	rb_plc *plc = &r->welded->plc;
+	uint32_t(*triangles)[3] = (uint32_t(*)[3]) plc->triangles;
+	uint32_t *facet_of = (uint32_t *) plc->facet_of;
+	const uint64_t n = (uint64_t) plc->ntriangles + filled->triangles.n;
+	rb_status status;
+
+	if (n > RB_MAX_OBJECTS)
+		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, n, RB_MAX_OBJECTS, NULL);
+	status = RB_ALLOCATE(r->ctx, triangles, n + 1);
+	plc->triangles = (const uint32_t(*)[3]) triangles;
+	RB_TRY(status);
+	status = RB_ALLOCATE(r->ctx, facet_of, n + 1);
+	plc->facet_of = facet_of;
+	RB_TRY(status);
+	for (size_t i = 0; i < filled->triangles.n; i++)
+	{
+		memcpy(triangles[plc->ntriangles], filled->triangles.at[i].point, sizeof *triangles);
+		facet_of[plc->ntriangles++] = RB_NONE;
+	}
+	RB_TRY(reset_triangles(r));
+	for (size_t i = plc->ntriangles - filled->triangles.n; i < plc->ntriangles; i++)
+		r->change[i] = RB_REPAIR_FILLED;
+	return RB_OK;
+}
+
+/* Fills the holes of the surface. */
+static rb_status
+fill_holes_of_surface(repair *r)
+{
+	const rb_plc *plc = &r->welded->plc;
+	const rb_edged_surface surface = {.npoints = plc->npoints,
+									  .ntriangles = plc->ntriangles,
+									  .nedges = r->nedges,
+									  .points = plc->points,
+									  .triangles = plc->triangles,
+									  .edge_of = r->edge_of,
+									  .sides = &r->sides};
+	rb_filled_holes filled;
+	rb_status status = rb_holes_fill(r->ctx, &surface, r->how->fill_holes, &filled);
+
+	if (status != RB_OK)
+		return status;
+	memcpy(r->to->holes, filled.holes, sizeof r->to->holes);
+	status = append_filled_triangles(r, &filled);
+	if (status == RB_OK)
+		status = find_edges(r, false);
+	if (status == RB_OK)
+		mark_unfilled_holes(r, &filled, surface.nedges);
+	rb_filled_holes_free(r->ctx->memory, &filled);
+	return status;
+}
+
 /* ---- orientation ---- */
 
 /*
@@ -677,6 +751,20 @@ move_of_face(const repair *r, uint32_t face)
 	return largest;
 }
 
+/* Appends a triangle that fills a hole to the result, as kept even if it was turned. */
+static rb_status
+append_filled_face(repair *r, uint32_t t)
+{
+	rb_repaired_face to = {.row = RB_NONE, .change = r->change[t] & ~RB_REPAIR_TURNED};
+
+	for (int k = 0; k < 3; k++)
+		memcpy(to.corners + 3 * k,
+			   r->welded->plc.points + 3 * (size_t) get_repaired_triangle(r, t)[k],
+			   3 * sizeof(double));
+	r->to->kept++;
+	return rb_vec_append(r->ctx, &r->to->faces, to);
+}
+
 /* Appends a triangle of the PLC to the result. */
 static rb_status
 append_repaired_face(repair *r, uint32_t t)
@@ -734,8 +822,13 @@ collect_repaired_faces(repair *r)
 	mark_open_edges(r);
 	for (uint32_t t = 0; t < n; t++)
 	{
-		r->known[get_face_of_triangle(r, t)] = true;
-		RB_TRY(append_repaired_face(r, t));
+		if (r->change[t] & RB_REPAIR_FILLED)
+			RB_TRY(append_filled_face(r, t));
+		else
+		{
+			r->known[get_face_of_triangle(r, t)] = true;
+			RB_TRY(append_repaired_face(r, t));
+		}
 		if (should_stop_repair(r, t))
 			return RB_STOPPED;
 	}
@@ -769,6 +862,8 @@ repair_triangles(repair *r)
 	RB_TRY(drop_even_triangles(r));
 	RB_TRY(remove_dropped_triangles(r));
 	RB_TRY(find_edges(r, false));
+	if (r->how->fill_holes > 0)
+		RB_TRY(fill_holes_of_surface(r));
 	return r->how->orient ? orient_surface(r) : RB_OK;
 }
 
@@ -829,6 +924,8 @@ rb_repair_word(uint32_t change)
 			return "split";
 		case RB_REPAIR_TURNED:
 			return "turned";
+		case RB_REPAIR_FILLED:
+			return "filled";
 		case RB_REPAIR_DOUBLED:
 			return "doubled";
 		case RB_REPAIR_NO_AREA:
@@ -839,6 +936,12 @@ rb_repair_word(uint32_t change)
 			return "open edge";
 		case RB_REPAIR_ONE_SIDED:
 			return "one-sided";
+		case RB_REPAIR_LARGE_HOLE:
+			return "large hole";
+		case RB_REPAIR_FLAT_HOLE:
+			return "flat hole";
+		case RB_REPAIR_BLOCKED_HOLE:
+			return "blocked hole";
 		default:
 			return NULL;
 	}

@@ -528,7 +528,8 @@ translate_rows(const rb_meshing_threads *t, uint32 solid, rb_meshing_part *part)
 		return;
 	}
 	for (size_t i = 0; i < part->repaired.faces.n; i++)
-		part->repaired.faces.at[i].row = row[part->repaired.faces.at[i].row];
+		if (part->repaired.faces.at[i].row != RB_NONE)
+			part->repaired.faces.at[i].row = row[part->repaired.faces.at[i].row];
 	for (uint32 i = 0; i < w->npolygons; i++)
 		w->facet_row[i] = row[w->facet_row[i]];
 	for (uint32 i = 0; i < w->plc.npoints; i++)

@@ -31,7 +31,8 @@ typedef struct repair_sums
 {
 	uint64 rows;    /* Rows of the result */
 	uint64 changed; /* Rows of faces that are not as they were, or not part of the result */
-	uint64 moved, split, turned, doubled, no_area, merged, one_sided;
+	uint64 moved, split, turned, filled, doubled, no_area, merged, one_sided;
+	uint64 holes[RB_HOLE_RESULTS]; /* Numbers of holes with each result */
 	uint64 open_edges;
 	uint64 open_solids; /* Number of solids with such edges */
 	double move;
@@ -48,6 +49,23 @@ read_repair_option(const rb_arguments *a, const char *name)
 	return arg->isnull || DatumGetBool(arg->value);
 }
 
+/* Returns the largest number of edges of a hole that is filled; 0 if the argument is null. */
+static uint32
+read_fill_holes(const rb_arguments *a)
+{
+	const NullableDatum *arg = rb_argument(a, "fill_holes");
+	const int32 most = arg->isnull ? 0 : DatumGetInt32(arg->value);
+
+	if (most < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: invalid value for argument \"fill_holes\": %d", a->function, most),
+				 errdetail("The number of edges must be 0 or more."),
+				 errhint("Specify the largest number of edges of a hole that is filled, such as "
+						 "fill_holes => 100, or 0 to fill none.")));
+	return (uint32) most;
+}
+
 /* Reads the arguments into a call. */
 static rb_meshing_call *
 read_repair_call(const rb_arguments *a, bool query)
@@ -60,7 +78,8 @@ read_repair_call(const rb_arguments *a, bool query)
 	call->split = true; /* Errors need not suggest it */
 	call->repairing = (rb_repair_options){.weld = rb_meshing_weld_read(a),
 										  .split = read_repair_option(a, "split"),
-										  .orient = read_repair_option(a, "orient")};
+										  .orient = read_repair_option(a, "orient"),
+										  .fill_holes = read_fill_holes(a)};
 	call->number[RB_MESH_SOLID].integer = true;
 	call->number[RB_MESH_SOLID].name =
 		rb_argument_column(a, "solid", "Specify the name of a column of faces.");
@@ -99,7 +118,9 @@ store_repaired_face(const rb_meshing_run *run, const rb_meshing_part *part,
 	nulls[SOLID] = !run->call->by_solid;
 	values[FACE] = Int64GetDatum((int64) number);
 	nulls[FACE] = number == 0;
-	values[ID] = Int64GetDatum(rb_meshing_id(run, RB_MESH_FACETS, face->row));
+	nulls[ID] = face->row == RB_NONE;
+	if (!nulls[ID])
+		values[ID] = Int64GetDatum(rb_meshing_id(run, RB_MESH_FACETS, face->row));
 	for (int i = 0; i < 9; i++)
 	{
 		values[CORNERS + i] = Float8GetDatum(face->corners[i]);
@@ -123,6 +144,7 @@ count_repaired_face(repair_sums *s, uint32 change)
 	s->moved += (change & RB_REPAIR_MOVED) != 0;
 	s->split += (change & RB_REPAIR_SPLIT) != 0;
 	s->turned += (change & RB_REPAIR_TURNED) != 0;
+	s->filled += (change & RB_REPAIR_FILLED) != 0;
 	s->doubled += (change & RB_REPAIR_DOUBLED) != 0;
 	s->no_area += (change & RB_REPAIR_NO_AREA) != 0;
 	s->merged += (change & RB_REPAIR_MERGED) != 0;
@@ -155,6 +177,8 @@ store_repaired_faces(const rb_meshing_run *run, ReturnSetInfo *rsinfo)
 				MemoryContextSwitchTo(old);
 				MemoryContextReset(row);
 			}
+			for (int k = 0; k < RB_HOLE_RESULTS; k++)
+				s.holes[k] += dropped ? 0 : r->holes[k];
 			s.open_edges += dropped ? 0 : r->open_edges;
 			s.open_solids += !dropped && r->open_edges > 0;
 			s.move = Max(s.move, r->move);
@@ -184,6 +208,17 @@ raise_repair_notices(const rb_meshing_run *run, const repair_sums *s)
 					   ", without area: " UINT64_FORMAT ", merged with others: " UINT64_FORMAT ".",
 					   s->moved, s->move, wide, s->split, s->turned, s->doubled, s->no_area,
 					   s->merged)));
+	if (s->holes[RB_HOLE_FILLED] + s->holes[RB_HOLE_LARGE] + s->holes[RB_HOLE_FLAT] +
+			s->holes[RB_HOLE_BLOCKED] >
+		0)
+		ereport(NOTICE, (errmsg("%s: filled " UINT64_FORMAT " holes with " UINT64_FORMAT " faces",
+								function, s->holes[RB_HOLE_FILLED], s->filled),
+						 errdetail("Holes that stay open: " UINT64_FORMAT
+								   " with more than %u edges, " UINT64_FORMAT
+								   " whose corners are collinear, " UINT64_FORMAT
+								   " for which no triangles were found that cross no others.",
+								   s->holes[RB_HOLE_LARGE], run->call->repairing.fill_holes,
+								   s->holes[RB_HOLE_FLAT], s->holes[RB_HOLE_BLOCKED])));
 	if (s->open_edges + s->one_sided > 0)
 		ereport(NOTICE,
 				(errmsg("%s: the surface is not closed, or cannot be oriented", function),
@@ -203,8 +238,9 @@ report_repair(const rb_meshing_run *run, const repair_sums *s, double ms)
 	rb_report_add(&report, "read", run->side[0].rows, run->ms[RB_STAGE_READ], "");
 	rb_report_add(&report, "repair", s->changed,
 				  run->ms[RB_MESH_WELD] + run->ms[RB_MESH_TETRAHEDRALIZE],
-				  psprintf("solids: %u, open edges: " UINT64_FORMAT ", largest move: %g",
-						   run->nparts, s->open_edges, s->move));
+				  psprintf("solids: %u, filled holes: " UINT64_FORMAT ", open edges: " UINT64_FORMAT
+						   ", largest move: %g",
+						   run->nparts, s->holes[RB_HOLE_FILLED], s->open_edges, s->move));
 	rb_report_add(&report, rb_progress_stage_name(RB_MESH_FILL), s->rows, ms,
 				  psprintf("peak memory: " UINT64_FORMAT " kB",
 						   (uint64) (rb_memory_peak(run->memory) >> 10)));
@@ -225,8 +261,9 @@ return_repaired_faces(FunctionCallInfo fcinfo, const char *function, bool query)
 
 	InitMaterializedSRF(fcinfo, 0);
 	caller = rb_call_enter();
-	rb_arguments_bind(&a, function, "* weld split orient *_id *_geom face_tolerance solid", sides,
-					  1, fcinfo->args);
+	rb_arguments_bind(&a, function,
+					  "* weld split orient fill_holes *_id *_geom face_tolerance solid", sides, 1,
+					  fcinfo->args);
 	run = rb_meshing_open(read_repair_call(&a, query), CurrentMemoryContext);
 	rb_meshing_read(run);
 	if (run->call->by_solid)

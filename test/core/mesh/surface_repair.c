@@ -9,6 +9,7 @@
 #include "core/solid/solid.h"
 #include "mesh/surface_repair.h"
 
+#include "naive.h"
 #include "naive_solid.h"
 #include "solids.h"
 
@@ -32,6 +33,8 @@ typedef struct damaged
 
 static damaged faces, other;
 static solid sound;
+static uint32_t fill_holes; /* options of all repairs */
+static bool keep_turned;
 
 /* ---- input ---- */
 
@@ -85,6 +88,15 @@ turn_face(uint32_t i)
 	faces.change[i] ^= RB_REPAIR_TURNED;
 }
 
+/* Removes the face at a position. */
+static void
+remove_face(uint32_t i)
+{
+	faces.n--;
+	memmove(faces.t + 9 * (size_t) i, faces.t + 9 * (size_t) (i + 1),
+			9 * sizeof(double) * (faces.n - i));
+}
+
 /* Puts the rows in a random order; each keeps its id. */
 static void
 shuffle_rows(damaged *d)
@@ -118,7 +130,8 @@ set_of_faces(const damaged *d)
 static rb_repaired
 repair(const damaged *d, double weld, bool split)
 {
-	const rb_repair_options how = {.weld = weld, .split = split, .orient = true};
+	const rb_repair_options how = {
+		.weld = weld, .split = split, .orient = !keep_turned, .fill_holes = fill_holes};
 	const rb_set set = set_of_faces(d);
 	rb_repaired r;
 	rb_welded welded;
@@ -247,7 +260,9 @@ are_results_equal(const damaged *d, const rb_repaired *a, const damaged *e, cons
 					   sizeof a->faces.at[i].corners) == 0 &&
 				a->faces.at[i].move == b->faces.at[i].move &&
 				a->faces.at[i].change == b->faces.at[i].change &&
-				d->id[a->faces.at[i].row] == e->id[b->faces.at[i].row];
+				(a->faces.at[i].row == RB_NONE
+					 ? b->faces.at[i].row == RB_NONE
+					 : d->id[a->faces.at[i].row] == e->id[b->faces.at[i].row]);
 	return equal;
 }
 
@@ -405,6 +420,9 @@ threads_and_order_do_not_matter(void)
 		faces.n = 0;
 		add_solid(&sound);
 		damage_faces(true);
+		fill_holes = i % 2 ? 12 : 0;
+		for (int k = check_below(4); fill_holes > 0 && k >= 0; k--)
+			remove_face((uint32_t) check_below((int) faces.n));
 		other = faces;
 		shuffle_rows(&other);
 		ctx.threads = 1;
@@ -419,6 +437,7 @@ threads_and_order_do_not_matter(void)
 		two = repair(&other, 0, true);
 		CHECK(are_results_equal(&other, &two, &other, &seven), "results differ by thread");
 		ctx.threads = 2;
+		fill_holes = 0;
 		rb_repaired_free(memory, &one);
 		rb_repaired_free(memory, &two);
 		rb_repaired_free(memory, &seven);
@@ -553,6 +572,349 @@ triangle_without_area(void)
 	rb_repaired_free(memory, &r);
 }
 
+/* ---- holes ---- */
+
+/* Removes the faces with all corners at the given height. */
+static void
+remove_level(double z)
+{
+	for (uint32_t i = faces.n; i-- > 0;)
+		if (faces.t[9 * i + 2] == z && faces.t[9 * i + 5] == z && faces.t[9 * i + 8] == z)
+			remove_face(i);
+}
+
+/* Adds a tiny tetrahedron around a point. */
+static void
+add_thorn(double x, double y, double z, double size)
+{
+	const double p[4][3] = {{x, y, z + size},
+							{x - size, y, z - size},
+							{x + size, y, z - size},
+							{x, y + size, z - size}};
+
+	add_triangle(p[0], p[1], p[2]);
+	add_triangle(p[0], p[2], p[3]);
+	add_triangle(p[0], p[3], p[1]);
+	add_triangle(p[1], p[3], p[2]);
+}
+
+/* Returns true if the boxes of two triangles are apart. */
+static bool
+are_boxes_apart(const double *p, const double *q)
+{
+	bool apart = false;
+
+	for (int a = 0; a < 3; a++)
+		apart |= fmax(p[a], fmax(p[3 + a], p[6 + a])) < fmin(q[a], fmin(q[3 + a], q[6 + a])) ||
+				 fmax(q[a], fmax(q[3 + a], q[6 + a])) < fmin(p[a], fmin(p[3 + a], p[6 + a]));
+	return apart;
+}
+
+/*
+ * Checks the faces that were added, by rational numbers: they have an area, and meet no other face
+ * but in common corners and edges. Checks that the numbers of open edges before and after fit those of
+ * triangles.
+ */
+static void
+check_filled(const rb_repaired *r, uint32_t before)
+{
+	rb_set result = set_of_result(r);
+	const uint32_t added = count_changes(r, RB_REPAIR_FILLED);
+
+	CHECK(count_odd_edges(&result) == r->open_edges, "%u open edges", r->open_edges);
+	CHECK(before - r->open_edges == added + 2 * r->holes[RB_HOLE_FILLED],
+		  "%u of %u edges open, %u holes filled with %u faces", r->open_edges, before,
+		  r->holes[RB_HOLE_FILLED], added);
+	CHECK((r->holes[RB_HOLE_LARGE] + r->holes[RB_HOLE_FLAT] + r->holes[RB_HOLE_BLOCKED] > 0) ==
+			  (r->open_edges > 0),
+		  "%u open edges", r->open_edges);
+	for (uint32_t i = 0; i < r->kept; i++)
+	{
+		const double *t = result.coords + 9 * (size_t) i;
+
+		CHECK(((r->faces.at[i].change & RB_REPAIR_FILLED) != 0) == (r->faces.at[i].row == RB_NONE),
+			  "row %u, change %u", r->faces.at[i].row, r->faces.at[i].change);
+		for (uint32_t k = 0; r->faces.at[i].row == RB_NONE && k < r->kept; k++)
+		{
+			bool self;
+
+			if (k == i || are_boxes_apart(t, result.coords + 9 * (size_t) k))
+				continue;
+			(void) naive_triangles_contact(t, result.coords + 9 * (size_t) k, &self);
+			CHECK(!self, "added face %u meets face %u", i, k);
+		}
+		if (r->faces.at[i].row == RB_NONE)
+			CHECK(naive_hulls_contact(t, 3, t, 3, 3).dimension == 2, "face %u has no area", i);
+	}
+	free_result_set(&result);
+}
+
+/* Repairs faces from which some are missing, and checks what was added. */
+static rb_repaired
+fill(uint32_t most, bool split)
+{
+	rb_repaired r = repair(&faces, 0, split);
+	const uint32_t before = r.open_edges;
+
+	rb_repaired_free(memory, &r);
+	fill_holes = most;
+	r = repair(&faces, 0, split);
+	fill_holes = 0;
+	check_filled(&r, before);
+	return r;
+}
+
+static void
+holes_of_boxes(void)
+{
+	const double a[6] = {0, 0, 0, 2, 2, 2};
+	rb_repaired r;
+
+	/* Each two faces: holes with a common corner or edge, or far from each other. */
+	for (uint32_t i = 0; i < 12; i++)
+		for (uint32_t k = 0; k <= i; k++)
+		{
+			double volume;
+
+			faces.n = 0;
+			add_box(a);
+			remove_face(i);
+			if (k < i)
+				remove_face(k);
+			keep_turned = check_below(2) != 0;
+			r = fill(4, true);
+			keep_turned = false;
+			volume = check_solid(&r);
+			CHECK(r.kept == 12 && (volume == 8 || (r.holes[RB_HOLE_FILLED] == 1 && k < i)),
+				  "%u faces, volume %g", r.kept, volume);
+			rb_repaired_free(memory, &r);
+		}
+	/* Two opposite faces, at most three edges, then four. */
+	for (uint32_t most = 3; most <= 4; most++)
+	{
+		faces.n = 0;
+		add_box(a);
+		remove_level(0);
+		remove_level(2);
+		r = fill(most, true);
+		CHECK(r.holes[RB_HOLE_FILLED] == 2 * (most - 3) && r.holes[RB_HOLE_LARGE] == 2 * (4 - most),
+			  "%u filled, %u too large", r.holes[RB_HOLE_FILLED], r.holes[RB_HOLE_LARGE]);
+		CHECK(count_changes(&r, RB_REPAIR_LARGE_HOLE) == (most == 3 ? 8 : 0), "%u marked",
+			  count_changes(&r, RB_REPAIR_LARGE_HOLE));
+		if (most == 4)
+			CHECK(check_solid(&r) == 8, "volume");
+		rb_repaired_free(memory, &r);
+	}
+	/* A thorn meets both triangulations of a square. */
+	faces.n = 0;
+	add_box(a);
+	remove_level(2);
+	add_thorn(1, 1, 2, 0.25);
+	r = fill(4, true);
+	CHECK(r.holes[RB_HOLE_BLOCKED] == 1 && r.open_edges == 4 &&
+			  count_changes(&r, RB_REPAIR_BLOCKED_HOLE) == 4,
+		  "%u blocked, %u open edges", r.holes[RB_HOLE_BLOCKED], r.open_edges);
+	rb_repaired_free(memory, &r);
+	/* A face has a hole of three edges around it, which only its copy would fill. */
+	faces.n = 0;
+	add_triangle(a, a + 3, a + 1);
+	r = fill(4, true);
+	CHECK(r.kept == 1 && r.holes[RB_HOLE_BLOCKED] == 1, "%u faces", r.kept);
+	rb_repaired_free(memory, &r);
+}
+
+/* One of the two triangulations of a hole of four edges meets a thorn: the other is found. */
+static void
+blocked_diagonals(void)
+{
+	const double p[6][3] = {{0, 0, 0}, {2, 0, 1}, {2, 2, 0}, {0, 2, 1}, {1, 1, -4}};
+
+	for (int i = 0; i < 3; i++)
+	{
+		rb_repaired r;
+		double volume;
+
+		faces.n = 0;
+		for (int k = 0; k < 4; k++)
+			add_triangle(p[4], p[(k + 1) % 4], p[k]);
+		if (i < 2)
+			add_thorn(1, 1, i, 0.125);
+		r = fill(4, true);
+		volume = check_solid(&r);
+		CHECK(r.kept == (i < 2 ? 10 : 6), "%u faces", r.kept);
+		/* The hollow below the diagonal from 1 to 3 has a third of the area times the height. */
+		if (i == 0)
+			CHECK(volume > 6, "volume %g", volume);
+		if (i == 1)
+			CHECK(volume < 6, "volume %g", volume);
+		rb_repaired_free(memory, &r);
+	}
+}
+
+/* Corners on an edge of a hole are corners of triangles; if all are on one line, it stays open. */
+static void
+collinear_corners(void)
+{
+	const double a[6] = {0, 0, 0, 2, 2, 2};
+
+	for (int split = 0; split < 2; split++)
+	{
+		rb_repaired r;
+
+		/* Only one of the two faces at the edge from (0, 0, 2) to (2, 0, 2) has its middle. */
+		faces.n = 0;
+		add_box(a);
+		for (uint32_t i = faces.n; i-- > 0;)
+		{
+			const double *t = faces.t + 9 * (size_t) i;
+			double mid[3];
+
+			for (int k = 0; k < 3; k++)
+			{
+				const double *from = t + 3 * k, *to = t + 3 * ((k + 1) % 3),
+							 *third = t + 3 * ((k + 2) % 3);
+
+				if (from[1] != 0 || from[2] != 2 || to[1] != 0 || to[2] != 2 || third[2] == 2)
+					continue;
+				for (int x = 0; x < 3; x++)
+					mid[x] = (from[x] + to[x]) / 2;
+				add_triangle(from, mid, third);
+				add_triangle(mid, to, third);
+				remove_face(i);
+				break;
+			}
+		}
+		CHECK(faces.n == 13, "%u faces", faces.n);
+		r = fill(10, split != 0);
+		CHECK(r.holes[RB_HOLE_FLAT] == (split ? 0 : 1) &&
+				  count_changes(&r, RB_REPAIR_FLAT_HOLE) == (split ? 0 : 3),
+			  "%u flat holes", r.holes[RB_HOLE_FLAT]);
+		if (split)
+			CHECK(check_solid(&r) == 8, "volume");
+		rb_repaired_free(memory, &r);
+		/* Without the face beyond that edge the hole has five corners, three of them on a line. */
+		remove_level(2);
+		r = fill(10, split != 0);
+		CHECK(check_solid(&r) == 8 && r.holes[RB_HOLE_FILLED] == 1 &&
+				  count_changes(&r, RB_REPAIR_FILLED) == 3,
+			  "%u holes", r.holes[RB_HOLE_FILLED]);
+		rb_repaired_free(memory, &r);
+	}
+}
+
+/* Missing faces of solids are replaced where they are far from each other. */
+static void
+solids_with_holes(void)
+{
+	for (long i = check_rounds(300); i > 0; i--)
+	{
+		const double volume = make_sound(check_below(SIZES));
+		const int holes = 1 + check_below(sound.n > 4 ? 4 : 3);
+		bool apart = true;
+		double removed[4][9];
+		rb_repaired r;
+
+		faces.n = 0;
+		add_solid(&sound);
+		for (int k = 0; k < holes; k++)
+		{
+			const uint32_t at = (uint32_t) check_below((int) faces.n);
+
+			memcpy(removed[k], faces.t + 9 * (size_t) at, sizeof removed[k]);
+			for (int other_hole = 0; other_hole < k; other_hole++)
+				for (int x = 0; x < 9; x++)
+					apart &= !rb_points_equal(removed[k] + 3 * (x / 3),
+											  removed[other_hole] + 3 * (x % 3));
+			remove_face(at);
+		}
+		shuffle_rows(&faces);
+		keep_turned = check_below(2) != 0;
+		r = fill((uint32_t) (3 + check_below(12)), check_below(2) != 0);
+		keep_turned = false;
+		if (apart)
+			CHECK(check_solid(&r) == volume && r.holes[RB_HOLE_FILLED] == (uint32_t) holes,
+				  "another volume, or %u holes", r.holes[RB_HOLE_FILLED]);
+		else if (r.open_edges == 0)
+			(void) check_solid(&r);
+		rb_repaired_free(memory, &r);
+	}
+}
+
+/* The jagged rim of a prism is a hole that is not flat. */
+static void
+jagged_rims(void)
+{
+	uint32_t open = 0;
+
+	for (long i = check_rounds(200); i > 0; i--)
+	{
+		const int n = 3 + check_below(40);
+		const int height = check_below(3);
+		double p[2][43][3];
+		rb_repaired r;
+
+		for (int k = 0; k < n; k++)
+		{
+			const double radius = 16 + check_below(1 + 8 * height);
+
+			for (int top = 0; top < 2; top++)
+			{
+				p[top][k][0] = floor(64 * radius * cos(2 * M_PI * k / n));
+				p[top][k][1] = floor(64 * radius * sin(2 * M_PI * k / n));
+				p[top][k][2] = top == 0 ? -4096 : check_below(1 + 512 * height);
+			}
+		}
+		faces.n = 0;
+		for (int k = 0; k < n; k++)
+		{
+			const int next = (k + 1) % n;
+
+			add_triangle(p[0][k], p[0][next], p[1][k]);
+			add_triangle(p[0][next], p[1][next], p[1][k]);
+		}
+		for (int k = 2; k < n; k++)
+			add_triangle(p[0][0], p[0][k], p[0][k - 1]);
+		r = fill(43, true);
+		open += r.open_edges > 0;
+		if (r.open_edges == 0)
+			(void) check_solid(&r);
+		rb_repaired_free(memory, &r);
+	}
+	CHECK(open == 0, "%u holes stay open", open);
+}
+
+/* Triangles at the edges of a random loop, which may be knotted or cross what fills it */
+static void
+tangled_loops(void)
+{
+	uint32_t filled = 0, blocked = 0;
+
+	for (long i = check_rounds(600); i > 0; i--)
+	{
+		const int n = 4 + check_below(9), size = 4 + check_below(60);
+		double p[12][3], q[3];
+		rb_repaired r;
+
+		for (int k = 0; k < n; k++)
+			for (int a = 0; a < 3; a++)
+				p[k][a] = check_below(size);
+		faces.n = 0;
+		for (int k = 0; k < n; k++)
+		{
+			for (int a = 0; a < 3; a++)
+				q[a] = (p[k][a] + p[(k + 1) % n][a]) / 2 + check_below(16) / 64.0;
+			add_triangle(p[k], p[(k + 1) % n], q);
+		}
+		keep_turned = true;
+		r = fill((uint32_t) (3 + check_below(2 * n)), false);
+		keep_turned = false;
+		filled += r.holes[RB_HOLE_FILLED];
+		blocked += r.holes[RB_HOLE_BLOCKED];
+		rb_repaired_free(memory, &r);
+	}
+	CHECK(filled > 0 && blocked > 0, "%u holes filled, %u blocked", filled, blocked);
+}
+
 static void
 moebius_strip(void)
 {
@@ -587,7 +949,7 @@ moebius_strip(void)
 static void
 stops_and_runs_out_of_memory(void)
 {
-	const rb_repair_options how = {.weld = 0.001, .split = true, .orient = true};
+	const rb_repair_options how = {.weld = 0.001, .split = true, .orient = true, .fill_holes = 100};
 	rb_repaired r;
 	rb_welded welded;
 	rb_flaw flaw;
@@ -597,6 +959,8 @@ stops_and_runs_out_of_memory(void)
 	solid_make(&sound, SOLID_CRUMPLED, SIZE_PLAIN);
 	faces.n = 0;
 	add_solid(&sound);
+	for (uint32_t i = 0; i < 4; i++)
+		remove_face(7 * i);
 	set = set_of_faces(&faces);
 	rb_context_stop(&ctx);
 	CHECK(rb_surface_repair(&ctx, &rb_backend_cpu, &set, &how, &r, &welded, &flaw) == RB_STOPPED,
@@ -635,6 +999,12 @@ main(void)
 	CHECK_RUN(solids_with_gaps);
 	CHECK_RUN(crossing_surfaces);
 	CHECK_RUN(threads_and_order_do_not_matter);
+	CHECK_RUN(holes_of_boxes);
+	CHECK_RUN(blocked_diagonals);
+	CHECK_RUN(collinear_corners);
+	CHECK_RUN(solids_with_holes);
+	CHECK_RUN(jagged_rims);
+	CHECK_RUN(tangled_loops);
 	CHECK_RUN(stops_and_runs_out_of_memory);
 	CHECK(rb_memory_used(memory) == 0, "memory remains");
 	rb_memory_destroy(memory);
