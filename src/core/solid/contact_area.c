@@ -20,9 +20,9 @@
  * decides a sum that is exactly in the middle of two doubles. But all terms are positive, so the sum
  * is rational only if each root is (measures.c), and then it is compared exactly, by residues.
  */
-#include "core/solid/contact_area.h"
+#include "core/solid/overlap.h"
 #include "core/exact/bounded.h"
-#include "core/exact/nearest_double.h"
+#include "core/exact/fractions.h"
 #include "core/exact/residue.h"
 #include "core/primitive/contact.h"
 #include "core/solid/solid.h"

@@ -18,8 +18,8 @@
  *
  * is that of an integer, which is found from its residues (residue.h). The sum is at most 6 volumes.
  */
-#include "core/solid/cuboid_exact.h"
-#include "core/exact/nearest_double.h"
+#include "core/solid/cuboid.h"
+#include "core/exact/fractions.h"
 #include "core/exact/residue.h"
 
 #include <math.h>

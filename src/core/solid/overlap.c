@@ -49,7 +49,6 @@
 #include "core/primitive/contact.h"
 #include "core/primitive/ray.h"
 #include "core/set/set.h"
-#include "core/solid/contact_area.h"
 #include "core/solid/solid.h"
 
 #include <math.h>

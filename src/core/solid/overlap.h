@@ -4,7 +4,6 @@
  *
  *		pairs of rows, crossings, sides of corners -> terms		overlap.c
  *		terms -> sums -> rounded results						overlap_sums.c
- *		sums too close to the middle of two doubles				overlap_exact.c
  *		faces near the overlap -> its depth						depth.c
  */
 #ifndef RB_SOLID_OVERLAP_H
@@ -12,6 +11,7 @@
 
 #include "core/base/base.h"
 #include "core/solid/solid.h"
+#include "core/exact/orient.h"
 
 #ifdef __cplusplus
 extern "C"
@@ -55,44 +55,6 @@ extern rb_status rb_overlap_sum(rb_context *ctx, const rb_overlap_terms *t, rb_o
 extern rb_status rb_overlap_reaches(rb_context *ctx, const rb_overlap_terms *t, double volume,
 									double least, bool *reaches);
 
-/* ---- overlap_exact.c ---- */
-
-/*
- * The sums of all terms as exact fractions: six times the volume is volume / denominator, and 24
- * times the moment relative to the origin is moment / denominator^2
- */
-typedef struct rb_overlap_fractions
-{
-	rb_number volume;
-	rb_number moment[3];
-	rb_number denominator;
-} rb_overlap_fractions;
-
-/* Computes the exact sums. Sets *fits to false if they are too long. */
-extern rb_status rb_overlap_add_exactly(rb_context *ctx, const rb_overlap_terms *t,
-										rb_overlap_fractions *r, bool *fits);
-
-/*
- * Value of `value` below that stands for the volume; 0, 1 and 2 stand for the coordinates of the
- * centroid
- */
-#define RB_OVERLAP_VOLUME 3
-
-/*
- * Sets *sign to that of (exact value - (low + high) / 2), where the value is the volume or a
- * coordinate of the centroid, and the doubles are finite, except that `high` may be infinite: then
- * 2^1024 takes its place.
- */
-extern rb_status rb_overlap_compare(rb_context *ctx, const rb_overlap_terms *t, int value,
-									double low, double high, int *sign);
-
-/*
- * Sets *likely to false if the exact value is known to differ from (low + high) / 2; tests a single
- * prime.
- */
-extern rb_status rb_overlap_may_equal(rb_context *ctx, const rb_overlap_terms *t, int value,
-									  double low, double high, bool *likely);
-
 /* ---- depth.c ---- */
 
 /* A triangle of a solid, and whether its normal points into the solid */
@@ -113,6 +75,45 @@ typedef struct rb_depth_faces
  */
 extern rb_status rb_overlap_depth(rb_context *ctx, const rb_depth_faces faces[2], const double *low,
 								  const double *high, double *depth);
+
+/* ---- contact_area.c ---- */
+
+/*
+ * Returns the side of the edge xy on which p lies, in the projection along an axis. `moved` is 1 if
+ * xy is blue, -1 if p is: blue is moved by (e, e^2) with an infinitesimal e.
+ */
+static inline int
+rb_side_in_moved_projection(rb_exact_env *env, int axis, const double *p, const double *x,
+							const double *y, int moved)
+{
+	const int u = (axis + 1) % 3, v = (axis + 2) % 3;
+	const int sign = rb_orient2d_at(env, p[u], p[v], x[u], x[v], y[u], y[v]);
+
+	if (sign != 0)
+		return sign;
+	/* Decide by the coefficients of e and e^2, which are those of the axis x (x - y). */
+	if (x[v] != y[v])
+		return x[v] < y[v] ? moved : -moved;
+	return x[u] == y[u] ? 0 : x[u] > y[u] ? moved : -moved;
+}
+
+/* Two coplanar triangles that share an area */
+typedef struct rb_flat_pair
+{
+	const double *red;
+	const double *blue;
+} rb_flat_pair;
+
+/*
+ * Returns true if both solids are on the same side of two coplanar triangles. The normal of a triangle
+ * may point into its solid.
+ */
+extern bool rb_are_faces_flush(rb_exact_env *env, const rb_flat_pair *pair, bool red_inward,
+							   bool blue_inward);
+
+/* Computes the sum of the areas that n pairs of triangles share, 0 if there are none. */
+extern rb_status rb_contact_area(rb_context *ctx, rb_exact_env *env, const rb_flat_pair *pairs,
+								 size_t n, double *area);
 
 #ifdef __cplusplus
 }

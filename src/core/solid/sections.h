@@ -182,11 +182,6 @@ extern rb_status rb_section_lines(rb_section *s, const rb_section_writer *to);
 /* Frees the buffers of a section. */
 extern void rb_section_free(rb_memory *memory, rb_section *s);
 
-/* ---- the area of a section (section_area.c) ---- */
-
-/* Computes the double nearest to the area of the section of a closed surface. */
-extern rb_status rb_section_area(rb_section *s, double *area);
-
 #ifdef __cplusplus
 }
 #endif

@@ -1,17 +1,17 @@
 /*
- * cuboid_signs.h
+ * cuboid.h
  *	  Declares a cuboid, the triangles of solids near it, and the signs that relate them.
  *
- *		cuboids, exact coordinates, signs					cuboid_signs.c
- *		triangle, cuboid -> polygon -> sums -> results		cuboid_clip.h
- *		results too close to the middle of two doubles		cuboid_exact.h
+ *		cuboids, exact coordinates, signs
+ *			triangle, cuboid -> polygon -> sums -> results	cuboid_clip.c
+ *		results too close to the middle of two doubles		cuboid_exact.c
  *		columns, triangles that meet a cuboid, all results	cuboid.c
  *
  * Each of these files depends only on those listed above it. A cuboid is a block of a block model:
  * a box in the axes of that model (rb_model_frame), which are called local.
  */
-#ifndef RB_SOLID_CUBOID_SIGNS_H
-#define RB_SOLID_CUBOID_SIGNS_H
+#ifndef RB_SOLID_CUBOID_H
+#define RB_SOLID_CUBOID_H
 
 #include "core/base/base.h"
 #include "core/exact/bounded.h"
@@ -77,18 +77,6 @@ extern void rb_cuboid_number_of_edge(rb_number *r, const rb_cuboid *b, uint32_t 
 extern void rb_cuboid_number_of_normal(rb_number *r, const rb_cuboid *b, uint32_t triangle, int a);
 
 /*
- * Return exact signs of the difference of a coordinate and that of a plane: of a corner of a
- * triangle; of the point where the edge from that corner meets plane `fixed`; of the point where the
- * plane of the triangle meets a line of the cuboid. The line has the axis of `plane` and runs through
- * the cuboid's corner on three planes, of which `plane` is one.
- */
-extern int rb_cuboid_side_of_corner(const rb_cuboid *b, uint32_t triangle, int corner, int plane);
-extern int rb_cuboid_side_on_edge(rb_exact_env *env, const rb_cuboid *b, uint32_t triangle,
-								  int corner, int fixed, int plane);
-extern int rb_cuboid_side_on_line(rb_exact_env *env, const rb_cuboid *b, uint32_t triangle,
-								  const int planes[3], int plane);
-
-/*
  * Return exact signs for a triangle: orientation of a side and the low corner of the cuboid, seen from
  * above; side of the triangle's plane on which the low corner lies; component of the normal; order
  * of the coordinates of two corners of the triangle.
@@ -98,8 +86,75 @@ extern int rb_cuboid_side(rb_exact_env *env, const rb_cuboid *b, uint32_t triang
 extern int rb_cuboid_normal(rb_exact_env *env, const rb_cuboid *b, uint32_t triangle, int a);
 extern int rb_cuboid_order(const rb_cuboid *b, uint32_t triangle, int corner, int other, int a);
 
+typedef enum rb_cuboid_point_kind
+{
+	RB_CUBOID_CORNER, /* Corner of the triangle */
+	RB_CUBOID_EDGE,   /* Point where an edge of the triangle meets a plane of the cuboid */
+	RB_CUBOID_LINE    /* Point where the plane of the triangle meets two planes of the cuboid */
+} rb_cuboid_point_kind;
+
+/* A corner of a triangle's part in a cuboid */
+typedef struct rb_cuboid_point
+{
+	uint8_t kind;  /* Value of rb_cuboid_point_kind */
+	uint8_t of;    /* Corner, or edge from that corner to the next one */
+	uint8_t fixed; /* Bits of the planes that define it */
+	uint8_t on;    /* Bits of all planes on which it lies */
+} rb_cuboid_point;
+
+#define RB_CUBOID_POINTS 12
+
+/* A triangle's part in a cuboid: a convex polygon, in the order of the triangle's corners */
+typedef struct rb_cuboid_polygon
+{
+	uint32_t triangle;
+	int outward; /* 1 if its local normal points out of the solid, else -1 */
+	int n;
+	rb_cuboid_point at[RB_CUBOID_POINTS];
+} rb_cuboid_polygon;
+
+/* The sum of the terms of a cuboid and a solid, six times the volume */
+typedef struct rb_cuboid_sum
+{
+	rb_bounded sum;
+	double terms;
+	bool meets; /* True if a triangle meets the interior of the cuboid */
+} rb_cuboid_sum;
+
+/*
+ * Clips triangle p->triangle to a cuboid. Returns false if it does not meet the interior of the
+ * cuboid. Adds the terms of the clipped part to *sum, unless sum is NULL.
+ */
+extern bool rb_cuboid_clip(rb_exact_env *env, const rb_cuboid *b, rb_cuboid_polygon *p,
+						   rb_cuboid_sum *sum);
+
+/* Volume and fraction of a cuboid inside a solid, rounded to nearest: the payload of RB_CUBOID */
+typedef struct rb_cuboid_share
+{
+	double volume; /* Positive, like the fraction: 2^-1074 instead of 0 */
+	double fraction;
+} rb_cuboid_share;
+
+/* Measures a cuboid that is entirely inside a solid. */
+extern void rb_cuboid_measure_whole(const rb_cuboid *b, rb_cuboid_share *share);
+
+/*
+ * Computes the results of a cuboid of which only a part is inside, and rounds them. Returns false
+ * if a rounding is not decided. `inside` is true if its low corner is inside.
+ */
+extern bool rb_cuboid_round(const rb_cuboid *b, const rb_cuboid_sum *s, bool inside,
+							rb_cuboid_share *share);
+
+/* Polygons of a cuboid and a solid */
+typedef RB_VEC(rb_cuboid_polygon) rb_cuboid_polygons;
+
+/* Rounds the results of a cuboid of which only a part is inside. */
+extern rb_status rb_cuboid_round_exactly(rb_context *ctx, const rb_cuboid *b,
+										 const rb_cuboid_polygons *polygons, bool inside,
+										 rb_cuboid_share *share);
+
 #ifdef __cplusplus
 }
 #endif
 
-#endif /* RB_SOLID_CUBOID_SIGNS_H */
+#endif /* RB_SOLID_CUBOID_H */
