@@ -30,7 +30,6 @@
 #include "core/exact/orient.h"
 #include "mesh/flatness.h"
 #include "mesh/hash_table.h"
-#include "mesh/merge_nearly_flat.h"
 
 /* Iterations between two polls for a stop */
 #define RB_CHECK_INTERVAL 4096

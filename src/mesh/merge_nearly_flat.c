@@ -13,7 +13,7 @@
  * mesh has inside the facet, its surface is within the tolerance of the given one. The distances
  * and slopes of the input are compared exactly, as squares.
  */
-#include "mesh/merge_nearly_flat.h"
+#include "mesh/weld.h"
 
 #include "core/base/bucket.h"
 #include "core/base/sort.h"

@@ -21,7 +21,7 @@
  * Planes and lines are found from the largest triangle and from the longest edge on. Each takes all
  * inputs near it.
  */
-#include "mesh/pieces.h"
+#include "mesh/splitting.h"
 
 #include "core/base/base.h"
 #include "core/base/sort.h"

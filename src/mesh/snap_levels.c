@@ -29,7 +29,7 @@
  * Grids are relative to the lower corner of the model, if all differences from it are exact. So a
  * model that is moved to another place is split alike, up to the rounding of coordinates there.
  */
-#include "mesh/pieces.h"
+#include "mesh/splitting.h"
 
 #include "core/base/base.h"
 #include "core/base/point_hash.h"

@@ -2,7 +2,7 @@
  * solid_batch.c
  *	  Combines rows of two sets of solids, many at a time on several threads.
  *
- *		blue solids of a task	-> their union			solid_union.c
+ *		blue solids of a task	-> their union			solid_boolean.c
  *		red solid, union		-> boundary				solid_boolean.c
  *		boundary				-> triangles -> volume	core/solid/measures.c
  *
@@ -13,7 +13,7 @@
 #include "core/base/parallel.h"
 #include "core/set/set.h"
 #include "core/solid/solid.h"
-#include "mesh/solid_union.h"
+#include "mesh/solid_boolean.h"
 
 rb_status
 rb_solid_batch_open(rb_context *ctx, const rb_set *red, const rb_set *blue,

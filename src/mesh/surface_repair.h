@@ -77,7 +77,7 @@ typedef struct rb_repaired
  * Repairs the surface that consists of all rows of a set of triangles. In the order of the ids of
  * their rows, and otherwise of the parts:
  *
- *	1. Corners nearer than a distance become one (weld_near.h). Triangles without area are dropped.
+ *	1. Corners nearer than a distance become one (weld_near.c). Triangles without area are dropped.
  *	2. One of several triangles with equal corners is kept. If their number is even, it is kept only
  *	   if most edges then have an even number of triangles, but not if it is a wall between two
  *	   solids.

@@ -16,7 +16,7 @@
  */
 #include "core/base/bucket.h"
 #include "core/base/sort.h"
-#include "mesh/file_parts.h"
+#include "mesh/formats.h"
 #include "mesh/plc.h"
 
 #include <stdio.h>

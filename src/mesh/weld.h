@@ -8,9 +8,9 @@
 #ifndef RB_MESH_WELD_H
 #define RB_MESH_WELD_H
 
+#include "core/base/base.h"
 #include "core/exact/orient.h"
 #include "mesh/tetrahedralize.h"
-#include "mesh/weld_near.h"
 
 #ifdef __cplusplus
 extern "C"
@@ -30,7 +30,7 @@ typedef struct rb_weld_input
 	 */
 	bool skip_flat;
 	/*
-	 * Distance up to which points are joined (weld_near.h), or 0. If it is positive, triangles of
+	 * Distance up to which points are joined (weld_near.c), or 0. If it is positive, triangles of
 	 * zero area and facets whose triangles all exist already are dropped.
 	 */
 	double distance;
@@ -54,6 +54,14 @@ typedef enum rb_weld_side
 
 /* Bit of rb_welded.surfaces for a surface that need not be closed */
 #define RB_SURFACE_OPEN 0x80u
+
+/* Result of joining points that are near each other (weld_near.c) */
+typedef struct rb_near_report
+{
+	uint32_t moved; /* number of points that become others */
+	uint32_t split; /* number of groups that were too wide for one point */
+	double move;    /* largest distance by which a point moves, rounded */
+} rb_near_report;
 
 /*
  * A welded PLC. Its arrays belong to ctx->memory and are freed by rb_welded_free.
@@ -351,6 +359,38 @@ extern void rb_parts_free(rb_memory *memory, rb_parts *parts);
  */
 extern rb_status rb_parts_join(rb_context *ctx, const rb_backend *backend, const rb_parts *parts,
 							   rb_status (*take)(void *user, rb_meeting meeting), void *user);
+
+/* ---- weld_near.c ---- */
+
+/*
+ * Sets to[i] to the point that point i becomes, or to i if it stays. Points that are connected by
+ * steps of at most `distance` > 0 form a group, and become the one with the lowest number, unless
+ * one of them is farther than twice the distance from it. Such a group is split: in the order of
+ * their numbers, points that are within the distance of no kept point are kept, and the others
+ * become the nearest kept one. Returns RB_OK, RB_STOPPED or a memory error.
+ */
+extern rb_status rb_weld_near(rb_context *ctx, const double *points, uint32_t n, double distance,
+							  uint32_t *to, rb_near_report *report);
+
+/* ---- merge_nearly_flat.c ---- */
+
+/* An edge across which facets may be merged */
+typedef struct rb_near_edge
+{
+	uint32_t triangle[2];
+	bool turned; /* true if the two triangles are oriented oppositely */
+} rb_near_edge;
+
+/*
+ * Unites sets of polygons (rb_find_turned_root) that are inclined by at most `degrees` to the
+ * largest triangle among them and near its plane. Sets tolerance[p] of the polygon p of that
+ * triangle to the distance that the facet's surface may move, where the facet is not exactly flat;
+ * other elements are unchanged. *farthest is the largest distance of a corner from such a plane,
+ * rounded. Returns RB_OK, RB_STOPPED or a memory error.
+ */
+extern rb_status rb_merge_nearly_flat(rb_context *ctx, const rb_welded *welded, double degrees,
+									  const rb_near_edge *edges, uint32_t nedges, uint32_t *sets,
+									  double *tolerance, double *farthest);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@
  * boxes finds the candidates. Squared distances are compared exactly. The result depends on the
  * numbers and coordinates of the points only, not on the order in which pairs are found.
  */
-#include "mesh/weld_near.h"
+#include "mesh/weld.h"
 
 #include "core/base/bucket.h"
 #include "core/base/union_find.h"

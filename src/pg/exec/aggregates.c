@@ -19,7 +19,7 @@
  * computed per id from the start, and are returned in order of the ids.
  */
 #include "core/base/sort.h"
-#include "pg/exec/aggregates.h"
+#include "pg/exec/exec.h"
 #include "pg/spill/spill.h"
 
 #include "catalog/pg_operator_d.h"

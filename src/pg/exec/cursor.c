@@ -16,7 +16,7 @@
  * the block's columns. A column is therefore described by where its value lies in a block and by
  * its type. Functions, scans and tuplestores need nothing else.
  */
-#include "pg/exec/aggregates.h"
+#include "pg/exec/exec.h"
 
 #include "core/solid/solid.h"
 

@@ -12,7 +12,7 @@
  *
  * Every geometry is read only once, into the sets, which hold the parts.
  */
-#include "pg/exec/aggregates.h"
+#include "pg/exec/exec.h"
 
 #include "core/base/sort.h"
 #include "core/solid/solid.h"

@@ -6,7 +6,7 @@
  * (rb_section_mark). They are collected until the end of the section, and then written as one
  * geometry.
  */
-#include "pg/exec/aggregates.h"
+#include "pg/exec/exec.h"
 
 #include "core/solid/solid.h"
 #include "miscadmin.h"

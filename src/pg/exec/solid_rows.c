@@ -15,12 +15,12 @@
  * The solids are checked before the join because the join has row numbers in place of ids, which
  * its error would name. The sets remember that they were found valid.
  */
-#include "pg/exec/aggregates.h"
+#include "pg/exec/exec.h"
 
 #include "core/base/sort.h"
 #include "core/join/join.h"
 #include "core/solid/solid.h"
-#include "mesh/solid_union.h"
+#include "mesh/solid_boolean.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 

@@ -16,8 +16,7 @@
  * Pages are read in their physical order. (A sequential scan may start in the middle of a large
  * table, where another scan currently is.)
  */
-#include "pg/read/manifest.h"
-#include "pg/read/receiver.h"
+#include "pg/read/read.h"
 
 #include "access/heapam.h"
 #include "access/table.h"

@@ -36,7 +36,7 @@
  * All of this holds only for tables whose changes are logged, and not for what a transaction does
  * to a table that only it can see; rb_map_refusal checks these conditions.
  */
-#include "pg/read/manifest.h"
+#include "pg/read/read.h"
 
 #include "access/visibilitymap.h"
 #include "access/xact.h"

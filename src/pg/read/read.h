@@ -6,6 +6,10 @@
 #define RB_PG_READ_READ_H
 
 #include "pg/base/pg.h"
+#include "access/xlogdefs.h"
+#include "storage/buf.h"
+#include "storage/bufpage.h"
+#include "utils/timestamp.h"
 
 struct rb_spill;
 
@@ -418,7 +422,7 @@ typedef struct rb_geometry_place
 pg_noreturn extern void rb_raise_geometry(const rb_geometry_place *place, rb_geometry_fault fault,
 										  const rb_geometry_info *info);
 
-typedef struct rb_receiver rb_receiver; /* Defined in receiver.h */
+typedef struct rb_receiver rb_receiver; /* Defined below */
 
 /* ---- heap.c: plain tables, read without the executor ---- */
 
@@ -629,5 +633,298 @@ typedef struct rb_box_sample
  */
 extern void rb_box_sample_read(rb_source *source, rb_space *space, rb_memory *memory, uint32 seed,
 							   rb_box_sample *sample);
+
+/*
+ * ---- the receiver of rows, and errors about them ----
+ *
+ * A function that returns bool returns whether the row was accepted. It returns false, for a
+ * rejected row, only if rows are received separately or invalid rows are left out; otherwise it
+ * raises an error.
+ */
+
+/* Counts of the rows finished so far, wherever they were stored */
+typedef struct rb_row_tally
+{
+	uint64 rows; /* Rows with at least one part */
+	uint64 parts;
+	uint64 skipped;
+	uint32 type; /* Type of the first nonempty geometry on this page, 0 if none */
+} rb_row_tally;
+
+struct rb_receiver
+{
+	DestReceiver pub; /* Must be first */
+	const rb_source *source;
+	rb_builder *builder;
+	rb_space *space;
+	bool boxes;
+	bool cuboids; /* True if boxes are given by center and size */
+	rb_error error;
+	/* Memory estimate and position of the scan for out-of-memory errors */
+	const rb_need *need; /* NULL if unknown */
+	const rb_heap *heap; /* Table that this process alone reads, or NULL */
+	uint64 rows;         /* Number of rows received so far */
+	bool apart;          /* True if invalid rows are rejected without an error */
+	/* True if the current row was rejected and recorded, so that reading continues */
+	bool left_out;
+	rb_space empty; /* SRID and dimensions before the first row */
+	/* Rows that were removed from the builder, and the type of the first geometry on this page */
+	rb_row_tally gone;
+	/*
+	 * Callback that is called between two rows once full_builder has full_at parts. It may remove
+	 * rows from the builder, and it returns the number of parts at which it is to be called next.
+	 */
+	uint32 full_at;
+	uint32 (*full)(void *arg);
+	void *full_arg;
+	const rb_builder *full_builder;
+	TupleDesc desc; /* Description of the rows of the SELECT */
+	rb_columns columns;
+	struct TupleTableSlot *slot; /* Current row, unless it is read raw */
+	MemoryContext row_context;   /* Memory for decoding one row */
+
+	/* Raw tuples: offsets of the columns in tuples with the description raw_desc */
+	TupleDesc raw_desc; /* Description examined last */
+	bool raw;           /* True if tuples of raw_desc can be read raw */
+	bool together;      /* True if the coordinates are contiguous from raw_coord[0] on */
+	int raw_id;
+	int raw_coord[RB_MAX_WIDTH];
+
+	rb_decoder decoder; /* Without names for messages, which row_errors.c composes */
+};
+
+/* ---- receiver.c ---- */
+
+/* Creates a receiver that fills this builder. The destination of the rows is its first field. */
+extern rb_receiver *rb_receiver_create(const rb_source *source, rb_builder *builder,
+									   rb_space *space);
+
+/* Returns the counts of the rows finished so far. */
+extern void rb_receiver_tally(const rb_receiver *r, rb_row_tally *tally);
+
+typedef enum rb_received
+{
+	RB_ROW_TAKEN,
+	RB_ROW_REFUSED, /* Only if rows are received separately */
+	RB_ROW_UNREAD   /* The bytes do not suffice; the row must come in a slot */
+} rb_received;
+
+/* Receives a row from the bytes of its tuple. */
+extern rb_received rb_receive_tuple(rb_receiver *r, TupleDesc desc, HeapTuple tuple);
+
+/* Rows received separately from the others, to be appended later */
+typedef struct rb_rows
+{
+	uint64 received; /* Including rows without parts */
+	uint64 skipped;  /* Rows without parts */
+	uint32 nparts;
+	uint32 nrows;
+	const double *coords;
+	const int64 *ids;
+	const uint32 *ends; /* See rb_builder_append */
+	rb_space space;     /* As set by the first part */
+} rb_rows;
+
+/*
+ * Redirects the receiver to this builder and space, after `rows` rows. Returns the number of rows
+ * received before.
+ */
+extern uint64 rb_receiver_aim(rb_receiver *r, rb_builder *builder, rb_space *space, uint64 rows);
+
+/* Clears builder and space for the next rows, and adds the previous ones to the tally. */
+extern void rb_receiver_begin_rows(rb_receiver *r);
+
+/*
+ * Returns the counts and the space of what was received since rb_receiver_begin_rows, and drops a
+ * refused row.
+ */
+extern void rb_receiver_end_rows(rb_receiver *r, rb_rows *rows);
+
+/*
+ * Sets the arrays to n parts of the builder, starting with this part and row. The array `ends` must
+ * have room for their row ends.
+ */
+extern void rb_rows_slice(const rb_builder *b, uint32 part, uint32 row, uint32 n, uint32 *ends,
+						  rb_rows *rows);
+
+/* Appends rows that were received separately. */
+extern void rb_receive_rows(rb_receiver *r, const rb_rows *rows);
+
+/* Counts n rows that an earlier call read, and whose first row determined this space. */
+extern void rb_receive_space(rb_receiver *r, uint32 n, const rb_space *space);
+
+/*
+ * ---- row_errors.c: invalid rows; functions that return without raising an error return false ----
+ */
+
+/* Rejects the row because of the status in r->error. */
+extern bool rb_refuse_status(const rb_receiver *r);
+/* Rejects the row because this column of its id or key is null. */
+extern bool rb_refuse_null_id(rb_receiver *r, rb_column column);
+
+/* Rejects the row because its extra column is null. */
+extern bool rb_refuse_null_extra(const rb_receiver *r, int64 id);
+
+/* Rejects an id that has a fraction or is out of range, for the types that allow this. */
+extern bool rb_refuse_fraction(rb_receiver *r, Datum value);
+/* Rejects the row because this coordinate is null. */
+extern bool rb_refuse_null_coordinate(rb_receiver *r, rb_column column, int64 id);
+
+/* Rejects a row with a coordinate that is not finite. */
+extern bool rb_refuse_not_finite(rb_receiver *r, const double *x, int64 id);
+
+/* Rejects a block whose size along axis i is negative, or so large that its ends are not finite. */
+extern bool rb_refuse_size(const rb_receiver *r, const double *x, int i, int64 id);
+
+/* Rejects a box whose lower bound exceeds its upper bound along axis i. */
+extern bool rb_refuse_low_above_high(const rb_receiver *r, const double *x, int i, int64 id);
+/* Rejects the row because of the fault of its geometry. */
+extern bool rb_refuse_geometry(rb_receiver *r, int64 id, rb_geometry_fault fault,
+							   const rb_geometry_info *info);
+
+/* Rejects a cube of this number of dimensions. */
+extern bool rb_refuse_cube_dimension(const rb_receiver *r, int dims, int64 id);
+
+/* ---- row_errors.c: one SRID, one number of dimensions ---- */
+
+/* Pseudo-type of a box3d, which has an SRID but no geometry type */
+#define RB_TYPE_BOX3D UINT32_MAX
+
+/* Rejects the row if its SRID differs from that of the first row. Returns true if it does not. */
+extern bool rb_space_check_srid(rb_receiver *r, int32 srid, uint32 type, int64 id);
+
+/*
+ * Sets or checks the number of dimensions. `id` is ignored if the dimensions are those of columns.
+ */
+extern bool rb_space_settle_dims(rb_receiver *r, int dims, bool of_columns, int64 id);
+
+/*
+ * ---- manifests of cached sides, and what the visibility map proves ----
+ *
+ * A cached side consists of its set and a manifest (rb_card) of what was known of each page when it
+ * was read: how many rows it had, and what proves that it still has them.
+ */
+
+/* ---- the visibility map ---- */
+
+#define RB_MAP_BYTES (BLCKSZ - MAXALIGN(SizeOfPageHeaderData))
+#define RB_MAP_WORDS ((int) (RB_MAP_BYTES / sizeof(uint64)))
+#define RB_MAP_BITS 2 /* Bits of a heap page: all-visible and all-frozen */
+#define RB_MAP_PAGES ((BlockNumber) RB_MAP_BYTES * 4) /* Heap pages per page of the map */
+#define RB_VISIBLE_BITS UINT64CONST(0x5555555555555555)
+
+/* A page of the visibility map, or of a bitmap in its format; only the all-visible bits are used */
+typedef struct rb_map_page
+{
+	XLogRecPtr lsn;
+	uint64 bits[RB_MAP_WORDS];
+} rb_map_page;
+
+/* Returns the number of pages of the map. */
+static inline int
+rb_map_size(BlockNumber nblocks)
+{
+	return (int) ((nblocks + (RB_MAP_PAGES - 1)) / RB_MAP_PAGES);
+}
+
+/* Returns true if the page's all-visible bit is set. */
+static inline bool
+rb_map_has(const rb_map_page *map, BlockNumber block)
+{
+	const uint8 *bytes = (const uint8 *) map[block / RB_MAP_PAGES].bits;
+	BlockNumber at = block % RB_MAP_PAGES * RB_MAP_BITS;
+
+	return (bytes[at / BITS_PER_BYTE] >> at % BITS_PER_BYTE & 1) != 0;
+}
+
+/* Returns the reason why the map proves nothing about the table, or NULL if it is usable. */
+extern const char *rb_map_refusal(Relation rel);
+
+/* Reads the visibility map of the table's first `nblocks` pages, in the current memory context. */
+extern rb_map_page *rb_map_read(Relation rel, BlockNumber nblocks);
+/* Returns the number of pages that are marked all-visible. */
+extern BlockNumber rb_map_count(const rb_map_page *map, BlockNumber nblocks);
+/* Returns the end of the run of pages that starts at `block` and whose marks equal its mark. */
+extern BlockNumber rb_map_run(const rb_map_page *map, BlockNumber nblocks, BlockNumber block);
+
+/* ---- the manifest of the pages of a cached side ---- */
+
+typedef struct rb_card_page
+{
+	XLogRecPtr lsn;
+	/* Indices of the page's first row and first part; the next entry holds their ends */
+	uint32 row;
+	uint32 part;
+	uint32 skipped; /* Rows without a part before this page */
+	uint32 type;    /* Type of the first geometry with a part, or 0 if there is none */
+	int64 id;       /* Id of the first row */
+} rb_card_page;
+
+typedef struct rb_card
+{
+	BlockNumber nblocks;
+	/*
+	 * True if a single changed page invalidates the side, because its rows were grouped into
+	 * objects
+	 */
+	bool whole;
+	bool srid_known;
+	int dims;    /* Dimensions of boxes, 2 or 3, or 0 if the side has no boxes */
+	uint32 type; /* Type of the first geometry with a part, or 0 if there is none */
+	int64 id;
+	/* LSNs and bits of the cached pages; the page entries follow */
+	rb_map_page map[FLEXIBLE_ARRAY_MEMBER];
+} rb_card;
+
+/* Returns the size of a manifest in bytes without the page entries. */
+static inline Size
+rb_card_head_size(BlockNumber nblocks)
+{
+	return offsetof(rb_card, map) + (Size) rb_map_size(nblocks) * sizeof(rb_map_page);
+}
+
+/* Returns the size of a manifest in bytes. */
+static inline Size
+rb_card_size(BlockNumber nblocks)
+{
+	return rb_card_head_size(nblocks) + ((Size) nblocks + 1) * sizeof(rb_card_page);
+}
+
+/* Returns the page entries. One extra entry ends the last page. */
+static inline rb_card_page *
+rb_card_pages(const rb_card *card)
+{
+	return (rb_card_page *) unconstify(rb_map_page *, card->map + rb_map_size(card->nblocks));
+}
+
+/*
+ * Builds a manifest, except for the facts of the side, from the notes of pages that were read
+ * between two copies of the map. `notes` has `slices` elements per page. Returns NULL if a page was
+ * not read completely.
+ */
+extern rb_card *rb_card_make(const rb_page_note *notes, uint32 slices, BlockNumber nblocks,
+							 const rb_map_page *before, const rb_map_page *after);
+
+/* Fills in the notes of the pages set in the map `which`, as if they were read now. */
+extern void rb_card_notes(const rb_card *card, const rb_map_page *which, rb_page_note *notes);
+
+/*
+ * Returns true if all pages are cached and the map alone proves that none has changed, so that no
+ * page need be read.
+ */
+extern bool rb_card_is_clean(const rb_card *card, BlockNumber nblocks, const rb_map_page *now);
+
+/*
+ * Determines which pages of a table, whose map is `now`, are unchanged, and clears the bits of all
+ * others in `now`. Returns true if the manifest was updated, so that it now proves the same with
+ * less work.
+ */
+extern bool rb_card_check(rb_card *card, Relation rel, BlockNumber nblocks, rb_map_page *now);
+
+/* ---- pages of the heap ---- */
+
+/* Returns the LSN of a page, and whether all its rows are visible to all transactions. */
+extern XLogRecPtr rb_page_lsn(Relation rel, BlockNumber block, BufferAccessStrategy strategy,
+							  bool *all_visible);
 
 #endif /* RB_PG_READ_READ_H */

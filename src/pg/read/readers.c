@@ -38,7 +38,7 @@
  * TOAST data. Pieces are small enough that each process gets several, so that all processes end at
  * about the same time.
  */
-#include "pg/read/receiver.h"
+#include "pg/read/read.h"
 #include "pg/worker/worker.h"
 
 #include "access/parallel.h"

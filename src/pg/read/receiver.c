@@ -13,7 +13,7 @@
  * Rows may be received separately from the others, and then an invalid row is rejected without an
  * error. Every function that may find a row invalid therefore returns whether it was accepted.
  */
-#include "pg/read/receiver.h"
+#include "pg/read/read.h"
 
 #include "access/detoast.h"
 #include "access/htup_details.h"

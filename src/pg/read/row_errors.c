@@ -9,7 +9,7 @@
  *
  * A message names what the user can find: the side, the column, and the id of the row.
  */
-#include "pg/read/receiver.h"
+#include "pg/read/read.h"
 
 #include "catalog/pg_type.h"
 #include "executor/tuptable.h"

@@ -19,8 +19,7 @@
  * reading them in sequence. Pages that VACUUM has since marked all-visible again are added to a new
  * cached set if there are enough of them, without reading the other pages.
  */
-#include "pg/read/manifest.h"
-#include "pg/read/receiver.h"
+#include "pg/read/read.h"
 #include "pg/worker/worker.h"
 
 #include "access/relation.h"

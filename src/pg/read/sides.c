@@ -12,7 +12,7 @@
  * rows with the same id are not meant to be one object, distinct ids are counted.
  */
 #include "pg/base/arguments.h"
-#include "pg/read/receiver.h"
+#include "pg/read/read.h"
 #include "pg/spill/spill.h"
 #include "pg/worker/worker.h"
 

@@ -15,7 +15,7 @@
  *
  * The choice depends only on the table and the seed.
  */
-#include "pg/read/receiver.h"
+#include "pg/read/read.h"
 
 #include "access/detoast.h"
 #include "access/table.h"

@@ -3,12 +3,12 @@
  *	  Implements the SQL functions that return the intersection, union or difference of two solids.
  *
  * Both solids are checked for validity, once while their values are cached (operand.c), and their
- * triangles are combined by the core (mesh/solid_union.h). An empty geometry is a solid without
+ * triangles are combined by the core (mesh/solid_boolean.h). An empty geometry is a solid without
  * points.
  */
 #include "pg/scalar/scalar.h"
 
-#include "mesh/solid_union.h"
+#include "mesh/solid_boolean.h"
 
 typedef struct solid_call
 {

@@ -3,7 +3,7 @@
  *	  Tests batches of operations on solids: boxes with corners on a lattice, whose cells are counted,
  *	  and boxes that are turned.
  */
-#include "mesh/solid_union.h"
+#include "mesh/solid_boolean.h"
 
 #include "lattice_boxes.h"
 

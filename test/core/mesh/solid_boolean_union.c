@@ -1,8 +1,8 @@
 /*
- * solid_union.c
+ * solid_boolean_union.c
  *	  Tests unions of many solids: boxes with corners on a lattice, whose cells are counted.
  */
-#include "mesh/solid_union.h"
+#include "mesh/solid_boolean.h"
 
 #include "lattice_boxes.h"
 
