@@ -51,6 +51,8 @@ enum
 };
 #undef RB_KIND_SHAPE
 
+#define RB_MAX_WIDTH 9 /* largest number of coordinates of a kind */
+
 typedef enum rb_predicate
 {
 	RB_MEET, /* the closed objects share a point */

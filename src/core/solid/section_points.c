@@ -142,8 +142,9 @@ bound_height(const rb_section_plane *plane, const double *p)
 	return rb_bounded_dot(plane->rough, from);
 }
 
-void
-rb_section_height(rb_number *height, const rb_section_plane *plane, const double *p)
+/* Computes the exact height of a point above a plane, times the length of the normal. */
+static void
+compute_height(rb_number *height, const rb_section_plane *plane, const double *p)
 {
 	rb_number from[3];
 
@@ -164,7 +165,7 @@ rb_section_sign(const rb_section_plane *plane, const double *p)
 	sign = rb_bounded_sign(bound_height(plane, p), 0);
 	if (sign != 0)
 		return sign;
-	rb_section_height(&height, plane, p);
+	compute_height(&height, plane, p);
 	return height.sign;
 }
 
@@ -198,8 +199,8 @@ static void
 find_weights(const rb_section_plane *plane, const rb_section_node *node, rb_number weight[2],
 			 rb_number *sum)
 {
-	rb_section_height(&weight[0], plane, node->above);
-	rb_section_height(&weight[1], plane, node->below);
+	compute_height(&weight[0], plane, node->above);
+	compute_height(&weight[1], plane, node->below);
 	weight[1].sign = -weight[1].sign;
 	rb_number_add(sum, &weight[0], &weight[1]);
 }

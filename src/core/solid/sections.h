@@ -56,9 +56,6 @@ extern bool rb_section_plane_set(rb_section_plane *plane, rb_kind kind, const do
 /* Returns the sign of the height of a point above a plane. */
 extern int rb_section_sign(const rb_section_plane *plane, const double *p);
 
-/* Computes the exact height of a point above a plane, times the length of the normal. */
-extern void rb_section_height(rb_number *height, const rb_section_plane *plane, const double *p);
-
 /* Returns false if no point of a box is below the plane, or all are. */
 extern bool rb_section_may_cut_box(const rb_section_plane *plane, const double lo[3],
 								   const double hi[3]);

@@ -18,6 +18,12 @@ text_of_memory_size(uint64 bytes)
 	return psprintf("%llu MB", (unsigned long long) ((bytes + ((1 << 20) - 1)) >> 20));
 }
 
+char *
+rb_count_text(uint64 n, const char *noun)
+{
+	return psprintf(UINT64_FORMAT " %s%s", n, noun, n == 1 ? "" : "s");
+}
+
 const char *
 rb_point_text(const double *at)
 {

@@ -35,16 +35,6 @@
 #include "core/base/base.h"
 #include "core/base/redblue.h"
 
-/* Maximum number of coordinates of a part */
-#define RB_MAX_WIDTH 9
-
-/* Returns a count with its noun, as in "1 thread" and "2 threads". */
-static inline char *
-rb_count_text(uint64 n, const char *noun)
-{
-	return psprintf(UINT64_FORMAT " %s%s", n, noun, n == 1 ? "" : "s");
-}
-
 /* ---- settings.c ---- */
 
 typedef enum rb_backend_choice
@@ -96,7 +86,10 @@ extern void rb_settings_apply(rb_context *ctx, rb_memory *memory);
  */
 extern int rb_threads(uint64 parts);
 
-/* ---- error.c: conversion of a status into an ERROR ---- */
+/* ---- error.c: conversion of a status into an ERROR, texts of messages ---- */
+
+/* Returns a count with its noun, as in "1 thread" and "2 threads". */
+extern char *rb_count_text(uint64 n, const char *noun);
 
 /*
  * Raises the ERROR of a failed status, with the details in `error`. `function` begins the message.
