@@ -172,11 +172,12 @@ rb_distance_read(const NullableDatum *arg, const char *function, const char *nam
 		refuse_null_argument(function, name);
 	distance = DatumGetFloat8(arg->value);
 	if (!(distance >= 0 && distance <= DBL_MAX))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: invalid value for argument \"%s\": %g", function, name, distance),
-				 errdetail(
-					 "The distance must be finite, 0 or more, in the units of the coordinates.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: invalid value for argument \"%s\": %g", function, name, distance),
+			 errdetail("The distance must be finite, 0 or more, in the units of the coordinates."),
+			 errhint("Specify a distance, such as %s => 0.001.", name)));
 	return distance == 0 ? 0 : distance; /* Turn -0 into 0 */
 }
 
