@@ -34,6 +34,7 @@ CREATE TABLE holes AS SELECT i AS id, x AS ax, y AS ay, 8::float8 AS az, x + dx 
 	FROM (SELECT i, (i * 37 % 101) / 10.0 AS x, (i * 53 % 89) / 10.0 AS y, (i % 13 - 6) / 3.0 AS dx, (i % 7 - 3) / 3.0 AS dy FROM generate_series(1, 3000) i) s;
 CREATE TABLE points AS SELECT i AS id, (i * 37 % 101) / 10.0::float8 AS x, (i * 53 % 89) / 10.0::float8 AS y, (i % 61) / 10.0::float8 AS z FROM generate_series(1, 5000) i;
 CREATE TABLE boxes AS SELECT id, x, y, z, 0.375::float8 AS dx, 0.25::float8 AS dy, 0.7::float8 AS dz FROM points;
+CREATE TABLE levels AS SELECT i AS id, 1::float8 AS x, 0::float8 AS y, i / 16.0::float8 AS z, (i % 3 - 1)::float8 AS nx, (i % 5 - 2) / 4.0::float8 AS ny, 1::float8 AS nz FROM generate_series(-20, 80) i;
 CHECKPOINT;
 SQL
 $node->safe_psql('postgres', 'VACUUM ANALYZE');
@@ -64,6 +65,8 @@ my %call = (
 	measures => [ 'redblue_solid_measures', "'balls'", ", solid => 'solid'" ]);
 if ($postgis)
 {
+	$call{sections} = [ 'redblue_sections', "'balls', 'levels'", ", solid => 'solid'" ];
+	$call{'flat sections'} = [ 'redblue_sections', "'others', 'levels'", ", solid => 'solid', flat => true" ];
 	$call{'common solids'} = [ 'redblue_solid_intersections', "'few', 'others'", ", red_solid => 'solid', blue_solid => 'solid'" ];
 	$call{differences} = [ 'redblue_solid_differences', "'few', 'others'", ", red_solid => 'solid', blue_solid => 'solid'" ];
 }
@@ -147,6 +150,8 @@ my %long = (
 	'check of one' => "redblue_solid_check_query('SELECT m.* FROM mesh m, generate_series(1, 8)', solid => 'one')");
 if ($postgis)
 {
+	$long{sections} = "redblue_sections_query('TABLE mesh', 'SELECT i AS id, 0 AS x, 0 AS y, i / 1e5 AS z, 0 AS nx, 0 AS ny, 1 AS nz FROM generate_series(-100000, 100000) i', solid => 'solid')";
+	$long{'sections of an onion'} = "redblue_sections_query('TABLE onion', 'SELECT i AS id, 0 AS x, 0 AS y, i / 1e5 AS z, 1 AS nx, i / 1e5 AS ny, 1 AS nz FROM generate_series(-100000, 100000) i', solid => 'solid')";
 	$long{'common solids'} = "redblue_solid_intersections('mesh', 'mesh', red_solid => 'solid', blue_solid => 'solid')";
 	$long{differences} = "redblue_solid_differences('onion', 'onion', red_solid => 'solid', blue_solid => 'solid')";
 }
