@@ -5,7 +5,7 @@
  *
  *		rows of marks and edges -> rings, trees, points inside		polygon_rings.c
  *		edges of a polygon -> crossings, touching and misplaced rings	polygon_sweep.c
- *		edges of a ring -> whether it is simple						simple_ring.c
+ *		rings -> whether they are simple and apart					simple_ring.c
  *		rings -> faults by the rules of OGC							polygon_validity.c
  *		pair of rows -> edges that share a point					edge_walk.c
  *		pairs of rows -> their measures; edges that enter			edge_contacts.c
@@ -209,6 +209,10 @@ extern rb_status rb_rings_find(rb_context *ctx, const rb_rings *r, uint32_t row,
 extern bool rb_is_vertex_inside(rb_exact_env *env, const rb_rings *r, uint32_t row, const double *p,
 								int moved);
 
+/* Returns true if a point, which is not on a ring, is inside it. */
+extern bool rb_is_point_in_ring(rb_exact_env *env, const rb_rings *r, const rb_ring *ring,
+								const double *p);
+
 /* Returns the sign of (b - a) x (d - c). */
 extern int rb_cross_sign(rb_exact_env *env, const double *a, const double *b, const double *c,
 						 const double *d);
@@ -263,10 +267,12 @@ extern void rb_sweep_close(rb_memory *memory, rb_polygon_sweep *s);
 /* ---- simple_ring.c ---- */
 
 /*
- * Returns true if the edges of a ring, at least three, are known to share no points except common
- * ends. Returns false if they share other points, or if only a sweep can decide this.
+ * Sets *valid to true if the rings of a row, each of which has at least three edges, are known to be
+ * simple, to share no points, and to lie in the right places. Otherwise only a sweep can decide this.
+ * `near` is memory for a list of rings.
  */
-extern bool rb_is_ring_simple(rb_exact_env *env, const rb_rings *r, const rb_ring *ring);
+extern rb_status rb_find_simple_rings(rb_context *ctx, rb_exact_env *env, const rb_rings *r,
+									  uint32_t row, rb_ring_list *near, bool *valid);
 
 /* ---- polygon_validity.c ---- */
 
@@ -355,6 +361,26 @@ extern rb_status rb_contacts_enter(const rb_plane_join *w, rb_contact_room *room
 								   bool *enters);
 
 /* ---- edge_walk.c ---- */
+
+/* A walk over pairs of runs whose boxes meet */
+typedef struct rb_run_walk
+{
+	rb_context *ctx;
+	const rb_rings *side[2];
+	/* Receives a pair of edges whose boxes meet. May set `ended`. */
+	rb_status (*take)(void *user, uint32_t red, uint32_t blue);
+	void *user;
+	uint64_t visited; /* Number of pairs of boxes that the walk visited */
+	uint64_t most;    /* Number at which it ends */
+	bool ended;       /* True if RB_STOPPED means that the walk ended early */
+} rb_run_walk;
+
+/* Walks over the pairs of edges of two runs whose boxes meet. */
+extern rb_status rb_walk_pair_of_runs(rb_run_walk *w, const rb_edge_run *red,
+									  const rb_edge_run *blue);
+
+/* Walks over the pairs of different edges of a run. The first edge of a pair precedes the second. */
+extern rb_status rb_walk_run(rb_run_walk *w, const rb_edge_run *run);
 
 /* Finds the contacts of a pair of rows of two sides, in any order, and stores them in the room. */
 extern rb_status rb_edges_walk(rb_context *ctx, const rb_rings *const side[2], rb_pair rows,

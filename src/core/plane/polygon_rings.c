@@ -320,6 +320,14 @@ rb_is_vertex_inside(rb_exact_env *env, const rb_rings *r, uint32_t row, const do
 	return f.odd;
 }
 
+bool
+rb_is_point_in_ring(rb_exact_env *env, const rb_rings *r, const rb_ring *ring, const double *p)
+{
+	const plane_ray ray = {env, r, p, 1};
+
+	return does_ray_cross_ring(&ray, ring);
+}
+
 /* Computes the box of an item of a tree, as four numbers. */
 typedef void (*box_of_item)(const rb_rings *r, uint32_t item, double *box);
 

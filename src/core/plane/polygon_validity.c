@@ -2,8 +2,8 @@
  * polygon_validity.c
  *	  Checks whether rows are valid polygons or multipolygons by the rules of OGC.
  *
- * A row with one ring is valid if the ring is simple, which tests of boxes show for most rings of
- * maps (simple_ring.c). For all others, a sweep over the edges of the row (polygon_sweep.c) finds
+ * A row is valid if its rings are simple, share no points, and lie in the right places, which walks over
+ * their trees show for most rows of maps (simple_ring.c). For all others, a sweep over the edges of the row (polygon_sweep.c) finds
  * edges that cross or overlap, rings that touch themselves, rings that cross at a common point, and
  * rings in a wrong place. Each row is swept alone, so it does not matter how many rows lie in one
  * place.
@@ -47,7 +47,8 @@ typedef struct polygon_room
 {
 	rb_exact_env env;
 	rb_polygon_sweep sweep;
-	uint32_t *parent; /* Disjoint sets of rings */
+	rb_ring_list near; /* Rings near a ring */
+	uint32_t *parent;  /* Disjoint sets of rings */
 	size_t parents;
 } polygon_room;
 
@@ -242,15 +243,16 @@ find_divided_interior(const polygon_checks *w, polygon_room *room, uint32_t row,
 static rb_status
 check_polygon(const polygon_checks *w, polygon_room *room, uint32_t row, rb_polygon_place *f)
 {
-	const uint32_t first = w->r->row_ring[row];
+	bool valid;
 
 	f->fault = RB_POLYGON_GOOD;
 	RB_TRY(find_short_rings(w->ctx, w->r, row, f));
-	if (f->fault == RB_POLYGON_GOOD && w->r->row_ring[row + 1] - first == 1 &&
-		rb_is_ring_simple(&room->env, w->r, &w->r->ring[first]))
+	if (f->fault != RB_POLYGON_GOOD)
 		return RB_OK;
-	if (f->fault == RB_POLYGON_GOOD)
-		RB_TRY(rb_sweep_polygon(&room->sweep, w->ctx, w->r, row, f));
+	RB_TRY(rb_find_simple_rings(w->ctx, &room->env, w->r, row, &room->near, &valid));
+	if (valid)
+		return RB_OK;
+	RB_TRY(rb_sweep_polygon(&room->sweep, w->ctx, w->r, row, f));
 	if (f->fault != RB_POLYGON_GOOD)
 		return RB_OK;
 	if (room->sweep.misplaced == UINT32_MAX)
@@ -305,6 +307,7 @@ check_polygons_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			note_bad_polygon(w, row, &f);
 	}
 	rb_sweep_close(w->ctx->memory, &room.sweep);
+	rb_vec_free(w->ctx->memory, &room.near);
 	RB_FREE(w->ctx->memory, room.parent);
 	rb_keep_failure(&w->status, status);
 }
