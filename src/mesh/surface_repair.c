@@ -300,6 +300,64 @@ consider_edge_of_even(repair *r, uint32_t edge, bool vote)
 	}
 }
 
+/* Drops an even triangle. */
+static void
+drop_even_triangle(repair *r, uint32_t t)
+{
+	r->change[t] |= r->twice[get_face_of_triangle(r, t)] ? RB_REPAIR_DOUBLED : RB_REPAIR_MERGED;
+}
+
+/*
+ * Looks at the even triangles at an edge: unites them, or counts whether the edge is odd because some
+ * of them were dropped and others not.
+ */
+static void
+compare_edge_of_even(repair *r, uint32_t edge, bool count)
+{
+	uint32_t first = RB_NONE, kept = 0, others = 0;
+
+	for (uint32_t i = r->sides.start[edge]; i < r->sides.start[edge + 1]; i++)
+	{
+		const uint32_t t = r->sides.member[i] / 3;
+
+		if (!r->even[t])
+		{
+			others++;
+			continue;
+		}
+		kept += !is_dropped(r, t);
+		if (first != RB_NONE && !count)
+			(void) rb_unite(r->sheet, first, t);
+		first = t;
+	}
+	if (first != RB_NONE && count && kept % 2 == 1)
+		r->votes[rb_find_root(r->sheet, first)] += others % 2 == 0 ? 1 : -1;
+}
+
+/*
+ * Drops all even triangles that are connected by edges if fewer edges are odd then. This keeps closed
+ * surfaces closed where three or more even triangles meet, which rules about two cannot decide.
+ */
+static rb_status
+drop_harmful_triangles(repair *r)
+{
+	const uint32_t n = r->welded->plc.ntriangles;
+
+	rb_union_find_init(r->sheet, n);
+	memset(r->votes, 0, n * sizeof *r->votes);
+	for (int count = 0; count < 2; count++)
+		for (uint32_t edge = 0; edge < r->nedges; edge++)
+		{
+			compare_edge_of_even(r, edge, count != 0);
+			if (should_stop_repair(r, edge))
+				return RB_STOPPED;
+		}
+	for (uint32_t t = 0; t < n; t++)
+		if (r->even[t] && !is_dropped(r, t) && r->votes[rb_find_root(r->sheet, t)] > 0)
+			drop_even_triangle(r, t);
+	return RB_OK;
+}
+
 /* Drops the even triangles that are not needed. */
 static rb_status
 drop_even_triangles(repair *r)
@@ -327,10 +385,9 @@ drop_even_triangles(repair *r)
 		const uint32_t root = rb_find_turned_root(r->sheet, t, &opposite);
 
 		if (r->even[t] && (r->votes[root] >= 0) == opposite)
-			r->change[t] |=
-				r->twice[get_face_of_triangle(r, t)] ? RB_REPAIR_DOUBLED : RB_REPAIR_MERGED;
+			drop_even_triangle(r, t);
 	}
-	return RB_OK;
+	return drop_harmful_triangles(r);
 }
 
 /* Lists a face of the input, or a piece of it, that is not part of the result. */
