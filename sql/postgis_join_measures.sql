@@ -54,11 +54,14 @@ SELECT * FROM plan('SELECT d.id FROM duct d JOIN wall w ON redblue_intersects(d.
 SELECT * FROM plan('SELECT d.kind, sum(redblue_overlap_volume(d.geom, w.geom)) FROM duct d JOIN wall w ON redblue_crosses(d.geom, w.geom) GROUP BY d.kind HAVING max(redblue_overlap_depth(d.geom, w.geom)) > 0.1');
 SELECT * FROM plan('SELECT round(redblue_overlap_volume(d.geom, w.geom)) AS class, count(*) FROM duct d JOIN wall w ON redblue_intersects(d.geom, w.geom) GROUP BY class');
 SELECT * FROM plan('SELECT d.id, rank() OVER (ORDER BY redblue_overlap_volume(d.geom, w.geom)) FROM duct d JOIN wall w ON redblue_intersects(d.geom, w.geom)');
--- The function: calls that are not evaluated for every pair, of other geometries, or in an outer join
+SELECT * FROM plan('SELECT redblue_overlap_volume(d.geom, w.geom) FROM duct d LEFT JOIN wall w ON redblue_intersects(d.geom, w.geom)');
+SELECT * FROM plan('SELECT d.id, w.id FROM duct d LEFT JOIN wall w ON redblue_intersects(d.geom, w.geom) AND redblue_overlap_volume(w.geom, d.geom) > 0.5');
+SELECT * FROM plan('SELECT d.kind, sum(redblue_overlap_volume(d.geom, w.geom)) FROM duct d LEFT JOIN wall w ON redblue_intersects(d.geom, w.geom) GROUP BY d.kind');
+-- The function: calls that are not evaluated for every pair, of other geometries, or before a filter of an outer join
 SELECT * FROM plan('SELECT CASE WHEN d.kind = 1 THEN redblue_overlap_volume(d.geom, w.geom) END FROM duct d JOIN wall w ON redblue_intersects(d.geom, w.geom)');
 SELECT * FROM plan('SELECT sum(redblue_overlap_volume(d.geom, w.geom)) FILTER (WHERE d.kind = 1) FROM duct d JOIN wall w ON redblue_intersects(d.geom, w.geom)');
 SELECT * FROM plan('SELECT redblue_overlap_volume(d.geom, d.geom) FROM duct d JOIN wall w ON redblue_intersects(d.geom, w.geom)');
-SELECT * FROM plan('SELECT redblue_overlap_volume(d.geom, w.geom) FROM duct d LEFT JOIN wall w ON redblue_intersects(d.geom, w.geom)');
+SELECT * FROM plan('SELECT redblue_overlap_volume(d.geom, w.geom) FROM duct d LEFT JOIN wall w ON redblue_intersects(d.geom, w.geom) WHERE w.kind IS DISTINCT FROM 1');
 SELECT * FROM plan('SELECT redblue_overlap_volume(d.geom, w.geom) FROM duct d JOIN wall w ON redblue_intersects(d.geom, w.geom) WHERE d.kind = 1 OR redblue_overlap_volume(d.geom, w.geom) > 1');
 
 -- ---- values: the same with and without the node, to the last bit ----
@@ -70,7 +73,14 @@ SELECT * FROM compare('SELECT d.id, w.id, redblue_overlap_depth(d.geom, w.geom) 
 SELECT * FROM compare('SELECT d.kind, count(*), max(redblue_overlap_volume(d.geom, w.geom)), min(redblue_overlap_depth(w.geom, d.geom)) FROM duct d JOIN wall w ON redblue_intersects(d.geom, w.geom) GROUP BY d.kind HAVING max(redblue_overlap_volume(d.geom, w.geom)) > 0.1');
 SELECT * FROM compare('SELECT round(redblue_overlap_volume(d.geom, w.geom)) AS class, count(*) FROM duct d JOIN wall w ON redblue_intersects(d.geom, w.geom) GROUP BY class');
 SELECT * FROM compare('SELECT d.id, w.id, rank() OVER (ORDER BY redblue_overlap_volume(d.geom, w.geom)), max(redblue_overlap_depth(d.geom, w.geom)) OVER (PARTITION BY d.id) FROM duct d JOIN wall w ON redblue_intersects(d.geom, w.geom)');
-SELECT * FROM compare('SELECT d.id, redblue_overlap_volume(d.geom, w.geom) FROM duct d LEFT JOIN wall w ON redblue_intersects(d.geom, w.geom)');
+-- Left joins: rows without a pair, or whose pairs all fail a clause, have no measure.
+SELECT * FROM compare('SELECT d.id, w.id, redblue_overlap_volume(d.geom, w.geom), redblue_overlap_depth(w.geom, d.geom) FROM duct d LEFT JOIN wall w ON redblue_intersects(d.geom, w.geom)');
+SELECT * FROM compare('SELECT d.id, w.id, redblue_overlap_volume(d.geom, w.geom) FROM duct d LEFT JOIN wall w ON redblue_intersects(d.geom, w.geom) AND d.kind = w.kind');
+SELECT * FROM compare('SELECT d.id, w.id, redblue_overlap_depth(d.geom, w.geom) FROM duct d LEFT JOIN wall w ON redblue_intersects(d.geom, w.geom) AND redblue_overlap_volume(w.geom, d.geom) > 0.5');
+SELECT * FROM compare('SELECT d.id, w.id, redblue_overlap_volume(d.geom, w.geom) FROM duct d LEFT JOIN wall w ON redblue_intersects(d.geom, w.geom) WHERE w.kind IS DISTINCT FROM 1');
+SELECT * FROM compare('SELECT d.kind, count(*), max(redblue_overlap_volume(d.geom, w.geom)) FROM duct d LEFT JOIN wall w ON redblue_intersects(d.geom, w.geom) AND w.kind = 2 GROUP BY d.kind');
+SELECT * FROM compare('SELECT x.k, y.* FROM generate_series(0, 3) x (k), LATERAL (SELECT d.id, redblue_overlap_volume(d.geom, w.geom) AS v FROM duct d LEFT JOIN wall w ON redblue_intersects(d.geom, w.geom) AND w.kind = x.k OFFSET 0) y');
+SELECT count(*) AS rows, count(*) FILTER (WHERE w IS NULL) AS alone, count(*) FILTER (WHERE v IS NULL) AS none FROM (SELECT w.id AS w, redblue_overlap_volume(d.geom, w.geom) AS v FROM duct d LEFT JOIN wall w ON redblue_intersects(d.geom, w.geom) AND redblue_overlap_volume(d.geom, w.geom) > 0.5 OFFSET 0) t;
 -- A scan that is repeated, with and without reading the inputs again
 SELECT * FROM compare('SELECT x.d, v FROM (VALUES (0.0), (0.25), (NULL)) x (d), LATERAL (SELECT max(redblue_overlap_volume(d.geom, w.geom)) AS v, count(*) FROM duct d JOIN wall w ON redblue_dwithin(d.geom, w.geom, x.d)) y');
 SELECT * FROM compare('SELECT x.k, v FROM generate_series(0, 3) x (k), LATERAL (SELECT max(redblue_overlap_volume(d.geom, w.geom)) AS v, count(*) FROM duct d JOIN wall w ON redblue_intersects(d.geom, w.geom) WHERE d.kind = x.k) y');
@@ -79,6 +89,7 @@ SELECT count(*) AS pairs, count(*) FILTER (WHERE v = 0) AS touching, count(*) FI
 -- All are measured in batches; the clauses before are evaluated first.
 SELECT * FROM measured('SELECT redblue_overlap_volume(d.geom, w.geom) FROM duct d JOIN wall w ON redblue_intersects(d.geom, w.geom)');
 SELECT * FROM measured('SELECT redblue_overlap_volume(d.geom, w.geom) FROM duct d JOIN wall w ON redblue_intersects(d.geom, w.geom) WHERE d.kind = w.kind');
+SELECT * FROM measured('SELECT redblue_overlap_volume(d.geom, w.geom) FROM duct d LEFT JOIN wall w ON redblue_intersects(d.geom, w.geom) AND d.kind = w.kind');
 SELECT * FROM measured('SELECT redblue_overlap_volume(d.geom, w.geom) FROM duct d JOIN wall w ON redblue_intersects(d.geom, w.geom) LIMIT 10');
 
 -- ---- polygons in the plane ----
@@ -105,6 +116,9 @@ SELECT * FROM compare('SELECT d.id, w.id, redblue_overlap_volume(d.geom, w.geom)
 UPDATE wall SET geom = ST_Translate(geom, -100, 0, 0) WHERE id = 1000;
 SELECT * FROM compare('SELECT redblue_overlap_volume(w.geom, d.geom) FROM duct d JOIN wall w ON redblue_intersects(d.geom, w.geom)');
 SELECT refused('SELECT redblue_overlap_volume(w.geom, d.geom) FROM duct d JOIN wall w ON redblue_intersects(d.geom, w.geom)');
+SELECT refused('SELECT redblue_overlap_volume(w.geom, d.geom) FROM duct d LEFT JOIN wall w ON redblue_intersects(d.geom, w.geom)');
+SELECT * FROM compare('SELECT redblue_overlap_volume(w.geom, d.geom) FROM duct d LEFT JOIN wall w ON redblue_intersects(d.geom, w.geom) AND w.kind < 9');
+SELECT * FROM compare('SELECT redblue_overlap_volume(w.geom, d.geom) FROM duct d LEFT JOIN wall w ON redblue_intersects(d.geom, w.geom) WHERE w.kind IS DISTINCT FROM 9');
 SELECT * FROM compare('SELECT redblue_overlap_volume(w.geom, d.geom) FROM duct d JOIN wall w ON redblue_intersects(d.geom, w.geom) WHERE w.kind < 9');
 SELECT * FROM compare('SELECT CASE WHEN w.kind < 9 THEN redblue_overlap_volume(w.geom, d.geom) END FROM duct d JOIN wall w ON redblue_intersects(d.geom, w.geom)');
 SELECT * FROM compare('SELECT max(redblue_overlap_volume(w.geom, d.geom)) FILTER (WHERE w.kind < 9) FROM duct d JOIN wall w ON redblue_intersects(d.geom, w.geom)');
@@ -129,6 +143,7 @@ DELETE FROM duct WHERE id = 3001; DELETE FROM wall WHERE id = 3001;
 CREATE TABLE ball AS SELECT i AS id, (SELECT ST_Translate(ST_Collect(array_agg(box(k * 0.01, k % 7 * 2, k / 7 * 2, 1, 1, 1))), i * 0.003, i * 0.002, i * 0.001) FROM generate_series(0, 48) k) AS geom FROM generate_series(0, 299) i;
 ANALYZE ball;
 SET LOCAL statement_timeout = '300ms'\; SELECT count(*) FROM (SELECT redblue_overlap_depth(a.geom, b.geom) AS d FROM ball a JOIN ball b ON redblue_intersects(a.geom, b.geom) AND a.id < b.id OFFSET 0) t WHERE d > 0;
+SET LOCAL statement_timeout = '300ms'\; SELECT count(*) FROM (SELECT redblue_overlap_depth(a.geom, b.geom) AS d FROM ball a LEFT JOIN ball b ON redblue_intersects(a.geom, b.geom) AND a.id < b.id OFFSET 0) t WHERE d IS NULL;
 SELECT * FROM compare('SELECT a.id, b.id, redblue_overlap_volume(a.geom, b.geom) FROM ball a JOIN ball b ON redblue_intersects(a.geom, b.geom) AND a.id < b.id WHERE a.id < 8 AND b.id < 8');
 SET client_min_messages = warning;
 DROP SCHEMA postgis_join_measures CASCADE;

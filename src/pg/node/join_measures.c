@@ -584,6 +584,18 @@ rb_join_measures_store(rb_join_measures *m)
 	return true;
 }
 
+void
+rb_join_measures_set_null(rb_join_measures *m)
+{
+	TupleTableSlot *scan = m->join->css.ss.ss_ScanTupleSlot;
+
+	for (int i = 0; i < m->n; i++)
+	{
+		scan->tts_values[m->at[i].column] = (Datum) 0;
+		scan->tts_isnull[m->at[i].column] = true;
+	}
+}
+
 /* ---- end, EXPLAIN ---- */
 
 void

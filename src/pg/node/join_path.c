@@ -445,6 +445,13 @@ sort_clauses_by_cost(PlannerInfo *root, List *clauses)
 	return sorted;
 }
 
+/* Returns true if the node computes measures in joins of a type. */
+static bool
+can_join_compute_measures(JoinType type)
+{
+	return type == JOIN_INNER || type == JOIN_LEFT;
+}
+
 /* Makes the plan of a join node. */
 static Plan *
 plan_join_node(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, List *clauses,
@@ -501,13 +508,18 @@ plan_join_node(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist
 	 * names, as for a scan of one table.
 	 */
 	plan->custom_exprs = lappend(plan->custom_exprs, other_quals);
-	/* The measures are not columns of an input, so the node computes them. */
-	if (type == JOIN_INNER)
+	/*
+	 * The measures are not columns of an input, so the node computes them. It does so before the filter of
+	 * an outer join, which may be there to avoid errors.
+	 */
+	if (can_join_compute_measures(type) && other_quals == NIL)
 		foreach (lc, rb_find_measures(root, linitial(exprs), lsecond(exprs), all))
 		{
-			FuncExpr *call = copyObject(lfirst_node(FuncExpr, lc));
+			FuncExpr *call = (FuncExpr *) name_expressions_as_columns(
+				(Node *) lfirst_node(FuncExpr, lc), columns);
 
-			swapped = lappend_int(swapped, !equal(linitial(call->args), linitial(exprs)));
+			swapped =
+				lappend_int(swapped, !rb_is_joined_geometry(linitial(call->args), linitial(exprs)));
 			columns = lappend(columns, makeTargetEntry((Expr *) call,
 													   (AttrNumber) (list_length(columns) + 1),
 													   NULL, false));
@@ -627,7 +639,8 @@ add_measures_to_join_paths(PlannerInfo *root, RelOptInfo *input)
 															: path);
 
 		if (IsA(join, CustomPath) && join->methods == &path_methods &&
-			linitial_int((List *) linitial(join->custom_private)) == JOIN_INNER)
+			can_join_compute_measures(
+				(JoinType) linitial_int((List *) linitial(join->custom_private))))
 			rb_add_measures_to_target(root, path, linitial((List *) lsecond(join->custom_private)),
 									  lsecond((List *) lsecond(join->custom_private)));
 	}

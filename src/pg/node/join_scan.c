@@ -450,21 +450,23 @@ project_joined_row(rb_geometry_join *j)
 											: j->css.ss.ss_ScanTupleSlot;
 }
 
-/*
- * Evaluates the other join clauses on the pair in the scan slot. Returns true if the pair is to be
- * returned.
- */
+/* Evaluates the other join clauses, except those with measures, on the pair in the scan slot. */
 static bool
-does_pair_pass_other_clauses(rb_geometry_join *j, uint64 outer)
+does_pair_pass_other_clauses(rb_geometry_join *j)
 {
-	if (!ExecQual(j->quals, j->css.ss.ps.ps_ExprContext))
-	{
-		InstrCountFiltered1(j, 1);
-		return false;
-	}
+	if (ExecQual(j->quals, j->css.ss.ps.ps_ExprContext))
+		return true;
+	InstrCountFiltered1(j, 1);
+	return false;
+}
+
+/* Returns the row of the pair in the scan slot, which has passed all join clauses, or NULL if there is none. */
+static TupleTableSlot *
+project_pair(rb_geometry_join *j, uint64 outer)
+{
 	if (j->matched != NULL)
 		j->matched[outer / 64] |= UINT64CONST(1) << outer % 64;
-	return j->type != JOIN_ANTI;
+	return j->type != JOIN_ANTI ? project_joined_row(j) : NULL;
 }
 
 /* Loads a pair of rows into the scan slot. */
@@ -489,7 +491,7 @@ collect_pairs_to_measure(rb_geometry_join *j)
 		if (j->quals != NULL)
 		{
 			load_pair_into_slot(j, outer, inner);
-			if (!does_pair_pass_other_clauses(j, outer))
+			if (!does_pair_pass_other_clauses(j))
 				continue;
 		}
 		if (!rb_join_measures_add(j->measures, outer, inner))
@@ -497,7 +499,7 @@ collect_pairs_to_measure(rb_geometry_join *j)
 	}
 }
 
-/* Returns the next row of an inner join with measures, or NULL if no pairs are left. */
+/* Returns the next row of a join with measures, or NULL if no pairs are left. */
 static TupleTableSlot *
 next_measured_row(rb_geometry_join *j)
 {
@@ -514,7 +516,7 @@ next_measured_row(rb_geometry_join *j)
 		}
 		load_pair_into_slot(j, outer, inner);
 		if (rb_join_measures_store(j->measures))
-			result = project_joined_row(j);
+			result = project_pair(j, outer);
 		else
 			InstrCountFiltered1(j, 1);
 	}
@@ -535,8 +537,8 @@ next_joined_row(rb_geometry_join *j)
 		if ((j->type == JOIN_SEMI || j->type == JOIN_ANTI) && is_outer_row_matched(j, outer))
 			continue;
 		load_pair_into_slot(j, outer, inner);
-		if (does_pair_pass_other_clauses(j, outer))
-			result = project_joined_row(j);
+		if (does_pair_pass_other_clauses(j))
+			result = project_pair(j, outer);
 	}
 	return result;
 }
@@ -634,6 +636,8 @@ exec_join_node(CustomScanState *node)
 			return result;
 		j->phase = j->type == JOIN_LEFT || j->type == JOIN_ANTI ? RB_JOIN_REST : RB_JOIN_DONE;
 		rb_join_clear_columns(j, &j->in[1]);
+		if (j->measures != NULL)
+			rb_join_measures_set_null(j->measures);
 	}
 	if (j->phase == RB_JOIN_REST)
 	{

@@ -43,6 +43,12 @@ rb_find_measure(Oid function, rb_measure *measure)
 	return found >= 0;
 }
 
+bool
+rb_is_joined_geometry(const Node *node, const Node *geometry)
+{
+	return equal(node, geometry) || rb_same_but_for_nulling(node, geometry);
+}
+
 /* A search for the measures of two geometries */
 typedef struct measure_search
 {
@@ -61,8 +67,10 @@ is_measure_of_geometries(const measure_search *s, Node *node)
 
 	if (!IsA(node, FuncExpr) || list_length(call->args) != 2)
 		return false;
-	return ((equal(linitial(call->args), s->outer) && equal(lsecond(call->args), s->inner)) ||
-			(equal(linitial(call->args), s->inner) && equal(lsecond(call->args), s->outer))) &&
+	return ((rb_is_joined_geometry(linitial(call->args), s->outer) &&
+			 rb_is_joined_geometry(lsecond(call->args), s->inner)) ||
+			(rb_is_joined_geometry(linitial(call->args), s->inner) &&
+			 rb_is_joined_geometry(lsecond(call->args), s->outer))) &&
 		   rb_find_measure(call->funcid, &measure) && !contain_volatile_functions(node);
 }
 

@@ -113,6 +113,8 @@ typedef enum rb_measure
 
 /* Returns true if an SQL function measures what two geometries share, and sets *measure. */
 extern bool rb_find_measure(Oid function, rb_measure *measure);
+/* Returns true if an expression, which may be above an outer join, is a geometry of the join condition. */
+extern bool rb_is_joined_geometry(const Node *node, const Node *geometry);
 /*
  * Returns the measures of two geometries that the query, or the clauses of their join, evaluate for
  * every pair that passes the preceding clauses. Returns NIL if the clauses also evaluate measures
@@ -384,6 +386,8 @@ extern bool rb_join_measures_next(rb_join_measures *measures, uint64 *outer, uin
  * returned, and stores the measures in the slot. Returns false if the pair fails a clause.
  */
 extern bool rb_join_measures_store(rb_join_measures *measures);
+/* Stores null for the measures of an outer row without a pair in the slot. */
+extern void rb_join_measures_set_null(rb_join_measures *measures);
 /* Discards all pairs. */
 extern void rb_join_measures_clear(rb_join_measures *measures);
 /* Frees the pairs, and stops the work on them. Called before the memory account is closed. */
