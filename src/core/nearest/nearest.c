@@ -990,9 +990,9 @@ build_search_workers(nearest *a, int threads)
 	rb_status status = RB_OK;
 
 	RB_TRY(RB_ALLOCATE(a->ctx, a->worker, (size_t) threads));
-	memset(a->worker, 0, (size_t) threads * sizeof *a->worker);
 	for (int t = 0; t < threads && status == RB_OK; t++)
 	{
+		memset(&a->worker[t], 0, sizeof a->worker[t]);
 		a->threads = t + 1;
 		a->worker[t].asker = (rb_distance_state){
 			.ctx = a->ctx,

@@ -532,10 +532,9 @@ static rb_status
 build_hit_workers(first_hits *a, int threads)
 {
 	RB_TRY(RB_ALLOCATE(a->ctx, a->worker, (size_t) threads));
-	memset(a->worker, 0, (size_t) threads * sizeof *a->worker);
 	a->threads = threads;
 	for (int t = 0; t < threads; t++)
-		a->worker[t].env = (rb_exact_env){.filters = a->ctx->filters, .exact = true};
+		a->worker[t] = (hit_worker){.env = {.filters = a->ctx->filters, .exact = true}};
 	return RB_OK;
 }
 

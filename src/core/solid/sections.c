@@ -512,12 +512,12 @@ static rb_status
 build_section_workers(sections *a, int threads)
 {
 	RB_TRY(RB_ALLOCATE(a->ctx, a->worker, (size_t) threads));
-	memset(a->worker, 0, (size_t) threads * sizeof *a->worker);
 	a->threads = threads;
 	for (int t = 0; t < threads; t++)
 	{
 		section_worker *w = &a->worker[t];
 
+		memset(w, 0, sizeof *w);
 		w->all = a;
 		w->section.ctx = a->ctx;
 		w->section.env = (rb_exact_env){.filters = a->ctx->filters, .exact = true};
