@@ -1864,13 +1864,13 @@ AS 'MODULE_PATHNAME', 'redblue_tetrahedralize'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 COMMENT ON FUNCTION redblue_tetrahedralize IS
 'Stores the mesh of redblue_tetrahedra in four tables: mesh_vertices (id, x, y, z, kind, parent_id), mesh_tets (id, v1, v2, v3, v4, region,
-radius_edge, min_dihedral), mesh_faces (id, v1, v2, v3, facet_id, polygon) and mesh_segments (id, v1, v2, segment_id, facet_id, segment),
+radius_edge, min_dihedral, delaunay), mesh_faces (id, v1, v2, v3, facet_id, polygon) and mesh_segments (id, v1, v2, segment_id, facet_id, segment),
 where mesh stands for the argument mesh, with or without a schema. Missing tables are created, with id as primary key; existing tables must
 be empty. Columns are found by name, and other columns get their defaults. Ids begin at 1.
 kind is input (parent_id is the id in points, or null for a vertex of a facet or an endpoint of a segment), segment (added on the segment
 with id parent_id), edge (added on the boundary of the facet with id parent_id), facet (added inside the facet with id parent_id), inside
 (added elsewhere) or crossing (added where facets and segments were split). radius_edge is the ratio of circumradius to shortest edge;
-min_dihedral is in degrees. mesh_faces contains the faces that form facets; polygon is the number of the polygon among the rows with that
+min_dihedral is in degrees; delaunay is false where a face on no facet is not Delaunay (redblue_refine). mesh_faces contains the faces that form facets; polygon is the number of the polygon among the rows with that
 id. Edges of one segment have the same number in column segment; segment_id is null on the boundary of a facet.
 solid, on_bad: mesh each solid separately into the same tables, with a column solid_id, as redblue_refine does.
 Errors: 0A000 solid together with sides other than facets; 55000 table is not empty; 42703 and 42804 missing or wrongly typed column; 42501 insufficient privilege; 22004 mesh is null; 42602
@@ -2010,14 +2010,15 @@ Without facets, points and segments, refines the mesh stored in the tables: adds
 readers see the old mesh until the transaction ends; facet_id, polygon, segment_id, segment and region are preserved.
 min_dihedral: removes tetrahedra with a dihedral angle below that number of degrees (slivers), as far as possible, by flips, moves of vertices
 that this call added inside, and at most one more vertex in ten; 0, the default, keeps them. Those that remain are bad. Segments and regions
-do not change; faces of a flat facet may be replaced by others with the same corners, unless keep_surface is true. Faces may not be Delaunay
-afterwards, and the mesh cannot be refined again.
+do not change; faces of a flat facet may be replaced by others with the same corners, unless keep_surface is true. Where something changed,
+faces may not be Delaunay, and column delaunay of mesh_tets is false. To refine such a mesh further, it is first made Delaunay by flips, or
+built again from its vertices, segments and facets.
 solid: a column of facets; all rows with the same value form a solid, and each solid is meshed separately, in parallel, into the same tables,
 which have a column solid_id. A solid that cannot be meshed raises an error, that of the smallest such value; with on_bad => ''skip'' it is
 skipped, as is a solid with a row that cannot be read; a notice reports the number of skipped solids with reasons, and redblue_last_skipped()
 returns them.
 Errors: 22023 invalid radius_edge, volume, max_points or min_dihedral; 0A000 solid together with sides other than facets, or refinement of an existing mesh
-of several solids; 55000 existing mesh has faults; and those of redblue_tetrahedralize.';
+of several solids; 55000 existing mesh has faults or cannot be built again; and those of redblue_tetrahedralize.';
 
 CREATE FUNCTION redblue_refine_query(
 	facets text DEFAULT NULL,
@@ -2063,7 +2064,7 @@ CREATE FUNCTION redblue_mesh_check(
 	on_crossing text DEFAULT 'error',
 	merge "any" DEFAULT 'coplanar'::text,
 	weld float8 DEFAULT NULL,
-	delaunay boolean DEFAULT true)
+	delaunay boolean DEFAULT NULL)
 RETURNS TABLE (
 	fault text, vertices bigint[], tets bigint[], faces bigint[], edges bigint[],
 	facet_id bigint, polygon int, segment_id bigint, segment bigint, amount float8, region bigint)
@@ -2077,8 +2078,9 @@ in any order: all input points must be vertices, with identical coordinates; eve
 of edges; and regions must have the volumes that their facets enclose, up to rounding.
 fault is a description; vertices, tets, faces, edges are ids of rows of the tables; facet_id, polygon, segment_id identify the input;
 segment is that of mesh_segments; amount is the size of the fault, which for a volume is the excess as a fraction; region is the region with
-the wrong volume. keep, on_crossing, merge and weld must be those with which the mesh was built. delaunay => false accepts
-vertices in circumspheres, as are left by redblue_refine with min_dihedral; everything else is still checked.
+the wrong volume. keep, on_crossing, merge and weld must be those with which the mesh was built. Vertices in
+circumspheres are accepted between two tetrahedra whose column delaunay is false, as redblue_refine leaves them where it removed slivers;
+with delaunay => false everywhere, and with true nowhere.
 Errors: 42P01 and 42703 missing table or column; 42501 insufficient privilege; and those of redblue_tetrahedra.';
 
 CREATE FUNCTION redblue_mesh_vtu(

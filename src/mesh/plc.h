@@ -84,7 +84,9 @@ typedef enum rb_flaw_kind
 	RB_FLAW_VOLUME,
 	/* The mesh is wrong: its hull is reflex at an edge through `at`, by `amount` */
 	RB_FLAW_NOT_CONVEX,
-	RB_FLAW_LOST_POINT /* The mesh is wrong: its vertex at `at` belongs to no tetrahedron */
+	RB_FLAW_LOST_POINT, /* The mesh is wrong: its vertex at `at` belongs to no tetrahedron */
+	/* A mesh that is not Delaunay could not be built again before its refinement */
+	RB_FLAW_NOT_REBUILT
 } rb_flaw_kind;
 
 typedef struct rb_flaw

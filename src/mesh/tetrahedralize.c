@@ -407,6 +407,7 @@ rb_tets_free(rb_memory *memory, rb_tets *tets)
 	RB_FREE(memory, tets->tets);
 	RB_FREE(memory, tets->neighbours);
 	RB_FREE(memory, tets->region);
+	RB_FREE(memory, tets->not_delaunay);
 	RB_FREE(memory, tets->faces);
 	RB_FREE(memory, tets->face_facet);
 	RB_FREE(memory, tets->edges);

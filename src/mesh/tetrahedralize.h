@@ -55,8 +55,10 @@ typedef struct rb_tets
 	uint32_t *neighbours;
 	/* Region of each tetrahedron: its seed's number, else a positive number that no seed uses */
 	int64_t *region;
-	uint32_t (*faces)[3];   /* faces that make up the facets */
-	uint32_t *face_facet;   /* facet of each face */
+	uint32_t (*faces)[3]; /* faces that make up the facets */
+	uint32_t *face_facet; /* facet of each face */
+	/* 1 for each tetrahedron with a face on no facet that is not Delaunay; NULL if all faces are */
+	uint8_t *not_delaunay;
 	uint32_t (*edges)[2];   /* edges that make up the segments */
 	uint32_t *edge_segment; /* segment of each edge */
 	/* All segments: first those of the PLC, then the boundaries of facets, each once */

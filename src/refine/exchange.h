@@ -1,11 +1,12 @@
 /*
  * exchange.h
- *	  Declares what the removal of slivers shares: an exchange of cells for others, and the search
+ *	  Declares what the removal of slivers and Delaunay flips share: an exchange of cells for others, and the search
  *	  for the best location of a vertex.
  *
  *	exchange.c       exchanges a set of cells for other cells of the same space
  *	edge_flips.c     prepares exchanges that remove an edge, also a diagonal of a facet
- *	slivers.c        removes slivers: flips, moved vertices, added vertices; counts
+ *	slivers.c        removes slivers: flips, moved vertices, added vertices
+ *	delaunay_flips.c flips faces that are not Delaunay; counts them
  */
 #ifndef RB_REFINE_EXCHANGE_H
 #define RB_REFINE_EXCHANGE_H

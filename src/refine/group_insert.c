@@ -824,51 +824,85 @@ free_rebuild(rebuild *b)
 	RB_FREE(memory, b->seed_region);
 }
 
+/* Returns true if a rebuilt mesh has no more vertices than the options allow, and only where they may be. */
+static bool
+is_rebuild_allowed(const rebuild *b, const rb_tets *tets)
+{
+	const rb_refine_options *o = b->r->options;
+
+	if (o->max_points > 0 && tets->npoints > o->max_points)
+		return false;
+	for (uint32_t i = b->npoints; i < tets->npoints && o->keep_surface; i++)
+		if (tets->kind[i] != RB_VERTEX_INSIDE)
+			return false;
+	return true;
+}
+
+/*
+ * Tetrahedralizes the points of the mesh and those added to it, and replaces the mesh. Sets *done to
+ * false and keeps the mesh if that is not possible.
+ */
+static rb_status
+rebuild_from_points(rebuild *b, bool *done)
+{
+	rb_refining *r = b->r;
+	rb_tets tets;
+	rb_flaw flaw;
+	rb_status status;
+
+	RB_TRY(build_whole_plc(b));
+	RB_TRY(place_seeds_for_rebuild(b));
+	b->cells.plc.npoints = b->npoints;
+	b->cells.plc.points = b->points;
+	b->cells.plc.nseeds = b->nseeds;
+	b->cells.plc.seeds = b->seeds;
+	memset(&tets, 0, sizeof tets);
+	status = rb_tetrahedralize(r->ctx, &b->cells.plc, RB_KEEP_INSIDE, &tets, &flaw);
+	if (status == RB_OK && is_rebuild_allowed(b, &tets))
+		status = check_rebuilt_regions(b, &tets, done);
+	else if (status == RB_OK)
+		r->full = r->options->max_points > 0 && tets.npoints > r->options->max_points;
+	if (*done && status == RB_OK)
+		status = restore_numbers(b, &tets);
+	if (*done && status == RB_OK)
+		status = rb_refining_replace(r, &tets, b->raise, b->npoints - r->nsites);
+	/* If the mesh cannot be rebuilt, keep the present one. */
+	if (status == RB_BAD_PLC)
+	{
+		rb_forget_failure(r->ctx);
+		*done = false;
+		status = RB_OK;
+	}
+	rb_tets_free(r->ctx->memory, &tets);
+	return status;
+}
+
 rb_status
 rb_refining_rebuild(rb_refining *r, bool *done)
 {
-	rebuild b;
-	rb_tets tets;
-	rb_flaw flaw;
-	bool room = true;
-	rb_status status;
+	rebuild b = {.r = r};
+	rb_status status = add_all_points(&b);
 
 	*done = false;
-	memset(&b, 0, sizeof b);
-	memset(&tets, 0, sizeof tets);
-	b.r = r;
-	status = add_all_points(&b);
 	if (status == RB_OK && b.npoints > r->nsites)
-		status = build_whole_plc(&b);
-	if (status == RB_OK && b.npoints > r->nsites)
-		status = place_seeds_for_rebuild(&b);
-	if (status == RB_OK && b.npoints > r->nsites)
-	{
-		b.cells.plc.npoints = b.npoints;
-		b.cells.plc.points = b.points;
-		b.cells.plc.nseeds = b.nseeds;
-		b.cells.plc.seeds = b.seeds;
-		status = rb_tetrahedralize(r->ctx, &b.cells.plc, RB_KEEP_INSIDE, &tets, &flaw);
-		/* The tetrahedralization may have added more points than max_points allows. */
-		room = status != RB_OK || r->options->max_points == 0 ||
-			   tets.npoints <= r->options->max_points;
-		if (status == RB_OK && room)
-			status = check_rebuilt_regions(&b, &tets, done);
-		if (*done && status == RB_OK)
-			status = restore_numbers(&b, &tets);
-		if (*done && status == RB_OK)
-			status = rb_refining_replace(r, &tets, b.raise, b.npoints - r->nsites);
-		/* If the mesh cannot be rebuilt, keep the present one. */
-		if (status == RB_BAD_PLC)
-		{
-			rb_forget_failure(r->ctx);
-			status = RB_OK;
-		}
-		else if (!room)
-			r->full = true;
-		rb_tets_free(r->ctx->memory, &tets);
-	}
+		status = rebuild_from_points(&b, done);
 	r->nblocked = 0;
 	free_rebuild(&b);
 	return status;
+}
+
+rb_status
+rb_refining_restore_delaunay(rb_refining *r)
+{
+	rebuild b = {.r = r};
+	bool done = false;
+	rb_status status = add_all_points(&b);
+
+	if (status == RB_OK)
+		status = rebuild_from_points(&b, &done);
+	free_rebuild(&b);
+	if (status != RB_OK || done)
+		return status;
+	r->report->not_rebuilt = true;
+	return rb_fail(r->ctx, RB_BAD_PLC, 0, 0, NULL);
 }

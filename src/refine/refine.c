@@ -394,6 +394,8 @@ export_tets_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		memcpy(out->tets[t], c->v, sizeof c->v);
 		for (uint32_t k = 0; k < 4; k++)
 			out->neighbours[4 * t + k] = number_of_exported_tet(s, c->n[k] >> 2);
+		if (out->not_delaunay != NULL)
+			out->not_delaunay[t] = (rb_load(&c->bits) & RB_CELL_NOT_DELAUNAY) != 0;
 		out->region[t++] = r->regions[c->region];
 	}
 }
@@ -431,6 +433,8 @@ export_tets(result *s)
 	RB_TRY(RB_ALLOCATE(ctx, out->tets, (size_t) n + 1));
 	RB_TRY(RB_ALLOCATE(ctx, out->neighbours, 4 * (size_t) n + 1));
 	RB_TRY(RB_ALLOCATE(ctx, out->region, (size_t) n + 1));
+	if (s->r->report->slivers.not_delaunay > 0)
+		RB_TRY(RB_ALLOCATE(ctx, out->not_delaunay, (size_t) n + 1));
 	return run_export_fill(s, s->r->ncells, BLOCK, export_tets_piece);
 }
 
@@ -923,6 +927,7 @@ refine_scaled(rb_context *ctx, const rb_refine_options *options, int exponent, r
 {
 	const rb_backend *backend = options->backend;
 	rb_refining r;
+	bool delaunay = true;
 	int late = 0;
 	double start = rb_now_ms();
 	rb_status status;
@@ -936,6 +941,10 @@ refine_scaled(rb_context *ctx, const rb_refine_options *options, int exponent, r
 	status = rb_refining_import(&r, tets);
 	if (status == RB_OK)
 		status = rb_refining_find_convexity(&r);
+	if (status == RB_OK && options->not_delaunay)
+		status = rb_refining_flip_to_delaunay(&r, &delaunay);
+	if (status == RB_OK && !delaunay)
+		status = rb_refining_restore_delaunay(&r);
 	report->ms_start = lap_ms_of_refinement(&start);
 	for (int i = 0; status == RB_OK; i++)
 	{

@@ -45,7 +45,8 @@ typedef struct rb_refine_options
 	const rb_size *sizes;
 	uint32_t nsizes;
 	double min_dihedral; /* Angle in degrees below which slivers are removed, or 0 */
-	bool keep_surface;   /* True to add no point on segments, on facets, or on the hull */
+	bool not_delaunay; /* True to make the mesh Delaunay first: by flips, or by building it again */
+	bool keep_surface; /* True to add no point on segments, on facets, or on the hull */
 	uint64_t max_points; /* Maximum number of points including the input, or 0 for no limit */
 	int threads;
 	const rb_backend *backend; /* Backend that runs the rounds, or NULL for host threads */
@@ -118,9 +119,13 @@ typedef struct rb_refine_report
 	uint32_t device_rounds; /* Rounds that ran on the backend */
 	uint64_t tried;         /* Candidates processed in all rounds */
 	double min_dihedral;    /* Smallest dihedral angle in the result, in degrees */
-	/* Only after RB_BAD_PLC: the defect, a lost vertex if there is any, otherwise a reflex edge */
+	/*
+	 * Only after RB_BAD_PLC: the reason, a mesh that could not be built again or a lost vertex if
+	 * there is any, otherwise a reflex edge
+	 */
 	rb_lost_vertex lost;
 	rb_reflex_edge reflex;
+	bool not_rebuilt; /* A mesh that is not Delaunay could not be built again */
 	rb_slivers_report slivers;
 	double ms_start, ms_rounds, ms_slivers, ms_result;
 	/* Bytes allocated on the device, bytes of these that hold the mesh, and milliseconds by step */
@@ -143,8 +148,10 @@ typedef struct rb_refine_report
  * Replaces *tets by the refined mesh. The points keep their numbers and the added points follow
  * them; segments and facets keep their numbers too. Returns RB_OK, RB_STOPPED, a memory error, or
  * RB_BAD_PLC after a defect: the boundary was convex and is not so any more, or a vertex is a corner
- * of no tetrahedron. On failure *tets is unchanged. *tets must satisfy every guarantee of
- * tetrahedralize.h.
+ * of no tetrahedron; or if a mesh that is not Delaunay could not be built again from its vertices,
+ * segments and facets, also without further vertices on them if the surface must be kept. On failure
+ * *tets is unchanged. *tets must satisfy every guarantee of tetrahedralize.h, except that its faces
+ * need not be Delaunay with options->not_delaunay.
  */
 extern rb_status rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 						   rb_refine_report *report);

@@ -209,6 +209,21 @@ extern rb_status rb_refining_insert_jointly(rb_refining *r, bool *any);
  * changed.
  */
 extern rb_status rb_refining_rebuild(rb_refining *r, bool *done);
+/*
+ * Marks the cells at faces on no facet that are not Delaunay, and counts these faces
+ * (delaunay_flips.c).
+ */
+extern rb_status rb_refining_mark_not_delaunay(rb_refining *r, uint64_t *faces);
+/*
+ * Flips faces that are not Delaunay (delaunay_flips.c). Sets *all to false if some of them remain.
+ */
+extern rb_status rb_refining_flip_to_delaunay(rb_refining *r, bool *all);
+/*
+ * Builds the whole mesh again from its vertices, subsegments and constrained faces, so that it is
+ * constrained Delaunay (group_insert.c). Vertices may be added, but none on the surface if that must
+ * be kept. Fails with RB_BAD_PLC, and notes this in the report, if there is no such mesh.
+ */
+extern rb_status rb_refining_restore_delaunay(rb_refining *r);
 
 /*
  * Removes tetrahedra with a dihedral angle below options->min_dihedral, as far as possible, after

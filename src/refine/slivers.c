@@ -26,7 +26,7 @@
  * all cells run on several threads. So the result is the same for any number of threads.
  *
  * The mesh may no longer be Delaunay where something changed. The faces that are not Delaunay are
- * counted.
+ * counted, and the tetrahedra at them are marked.
  */
 #include "refine/exchange.h"
 
@@ -65,7 +65,6 @@ typedef struct removal
 	uint8_t *changed;       /* 1 + last pass in which a cell of the vertex changed, or 0 */
 	size_t changed_cap;
 	int pass;
-	uint64_t not_delaunay;
 } removal;
 
 /* ---- list of slivers ---- */
@@ -602,38 +601,6 @@ run_sliver_passes(removal *s)
 	return RB_OK;
 }
 
-/* ---- Delaunay property ---- */
-
-/* Counts the faces that are not Delaunay in a block of cells, each from one side. */
-static void
-count_not_delaunay_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
-{
-	removal *s = arg;
-	const rb_cells *m = &s->r->mesh;
-	rb_exact_env env = {.filters = s->r->ctx->filters, .exact = true};
-	uint64_t n = 0;
-
-	(void) me;
-	for (uint64_t i = from; i < to; i++)
-	{
-		const rb_cell *c = &m->cells[i];
-
-		if (c->v[0] == RB_DEAD || rb_cell_ghost(c))
-			continue;
-		for (uint32_t k = 0; k < 4; k++)
-		{
-			const rb_cell *other = &m->cells[c->n[k] >> 2];
-
-			if ((c->bits & RB_CELL_WALL(k)) != 0 || c->n[k] >> 2 < i || rb_cell_ghost(other))
-				continue;
-			n += rb_insphere_at(&env, rb_site_at(m, c->v[0]), rb_site_at(m, c->v[1]),
-								rb_site_at(m, c->v[2]), rb_site_at(m, c->v[3]),
-								rb_site_at(m, other->v[c->n[k] & 3])) > 0;
-		}
-	}
-	rb_add(&s->not_delaunay, n);
-}
-
 rb_status
 rb_refining_remove_slivers(rb_refining *r, uint32_t nkept, rb_slivers_report *report)
 {
@@ -665,8 +632,7 @@ rb_refining_remove_slivers(rb_refining *r, uint32_t nkept, rb_slivers_report *re
 	if (status == RB_OK)
 		status = run_sliver_passes(s);
 	if (status == RB_OK && report->flips + report->moved + report->added > 0)
-		status = rb_each(ctx, s->team, r->ncells, CELLS, count_not_delaunay_piece, s);
-	report->not_delaunay = s->not_delaunay;
+		status = rb_refining_mark_not_delaunay(r, &report->not_delaunay);
 	rb_team_close(&s->team);
 	rb_vec_free(ctx->memory, &s->list);
 	rb_vec_free(ctx->memory, &s->next);

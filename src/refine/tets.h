@@ -58,6 +58,8 @@ typedef struct rb_cell
 #define RB_CELL_REASON (3u << RB_CELL_REASON_SHIFT)
 /* The cell was checked and needs no split */
 #define RB_CELL_FINE (1u << 24)
+/* A face of the cell on no facet is not Delaunay, after slivers were removed */
+#define RB_CELL_NOT_DELAUNAY (1u << 25)
 
 typedef struct rb_site
 {

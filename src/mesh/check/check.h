@@ -130,7 +130,9 @@ typedef struct rb_check_input
 	const rb_plc *plc;
 	rb_keep keep;
 	bool not_delaunay; /* true if faces need not be Delaunay */
-	uint32_t most;     /* maximum number of faults reported per kind; all are counted */
+	/* 1 for each tetrahedron; a face between two with a 1 need not be Delaunay. May be NULL */
+	const uint8_t *tet_not_delaunay;
+	uint32_t most; /* maximum number of faults reported per kind; all are counted */
 } rb_check_input;
 
 /* Result of a check; its list belongs to ctx->memory and is freed by rb_check_report_free */

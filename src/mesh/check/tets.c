@@ -417,7 +417,9 @@ check_tets_at_mesh_face(rb_checking *k, uint32_t face, uint32_t other)
 		x = t, t = u, u = x;
 	}
 	x = in->tets[u][other & 3];
-	if (k->sign[t] <= 0 || in->not_delaunay || rb_check_bad(k, x))
+	if (k->sign[t] <= 0 || in->not_delaunay || rb_check_bad(k, x) ||
+		(in->tet_not_delaunay != NULL && in->tet_not_delaunay[t] == 1 &&
+		 in->tet_not_delaunay[u] == 1))
 		return RB_OK;
 	if (rb_insphere(rb_check_point(k, in->tets[t][0]), rb_check_point(k, in->tets[t][1]),
 					rb_check_point(k, in->tets[t][2]), rb_check_point(k, in->tets[t][3]),

@@ -131,14 +131,19 @@ label_faces_by_polygon(rb_context *ctx, rb_meshing_part *part)
 	return rb_label_polygons(ctx, &polygons, &part->tets);
 }
 
-/* Refines a mesh; if its hull does not stay convex or a vertex is lost, that is a flaw. */
+/*
+ * Refines a mesh; if it cannot be built again, its hull does not stay convex or a vertex is lost,
+ * that is a flaw.
+ */
 static rb_status
 refine_tets_of_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
 {
 	const rb_reflex_edge *reflex = &part->refined.reflex;
 	rb_status status = rb_refine(ctx, &run->options, &part->tets, &part->refined);
 
-	if (status == RB_BAD_PLC && part->refined.lost.any)
+	if (status == RB_BAD_PLC && part->refined.not_rebuilt)
+		part->flaw = (rb_flaw){.kind = RB_FLAW_NOT_REBUILT};
+	else if (status == RB_BAD_PLC && part->refined.lost.any)
 	{
 		part->flaw = (rb_flaw){.kind = RB_FLAW_LOST_POINT};
 		memcpy(part->flaw.at, part->refined.lost.at, sizeof part->flaw.at);

@@ -95,7 +95,7 @@ typedef struct checking
 	rb_meshing_loaded mesh;
 	rb_meshing_matched matched;
 	rb_check_report report;
-	bool not_delaunay; /* Faces need not be Delaunay */
+	NullableDatum delaunay; /* Whether faces must be Delaunay; null if the mesh says where */
 } checking;
 
 /* ---- work functions ---- */
@@ -126,7 +126,9 @@ check_loaded_mesh(rb_meshing_run *run)
 
 	in.plc = run->part->is_welded ? &run->part->welded.plc : NULL;
 	in.keep = run->call->keep;
-	in.not_delaunay = c->not_delaunay;
+	in.not_delaunay = !c->delaunay.isnull && !DatumGetBool(c->delaunay.value);
+	if (!c->delaunay.isnull)
+		in.tet_not_delaunay = NULL;
 	in.most = UINT32_MAX;
 	rb_meshing_stage(run, RB_MESH_CHECK, &start);
 	status = rb_check_mesh(&run->ctx, &in, &c->report);
@@ -294,8 +296,7 @@ redblue_mesh_check(PG_FUNCTION_ARGS)
 	c = palloc0(sizeof *c);
 	rb_meshing_arguments_bind(&a, FUNCTION, "mesh * " RB_MESH_ARGUMENTS " delaunay", fcinfo->args);
 	mesh = TextDatumGetCString(rb_argument_required(&a, "mesh"));
-	c->not_delaunay =
-		!rb_argument(&a, "delaunay")->isnull && !DatumGetBool(rb_argument(&a, "delaunay")->value);
+	c->delaunay = *rb_argument(&a, "delaunay");
 	call = rb_meshing_call_read(&a, fcinfo->flinfo, false, false);
 	rb_meshing_tables_find(tables, FUNCTION, mesh);
 	run = rb_meshing_open(call, CurrentMemoryContext);

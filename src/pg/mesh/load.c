@@ -30,7 +30,7 @@
 /* All columns except the informative ones of tetrahedra */
 static const char *const needed_of[RB_MESH_TABLES][RB_MESH_COLUMNS] = {
 	[RB_MESH_VERTICES] = {"id", "x", "y", "z", "kind", "parent_id"},
-	[RB_MESH_TETS] = {"id", "v1", "v2", "v3", "v4", "region"},
+	[RB_MESH_TETS] = {"id", "v1", "v2", "v3", "v4", "region", "delaunay"},
 	[RB_MESH_FACES] = {"id", "v1", "v2", "v3", "facet_id", "polygon"},
 	[RB_MESH_EDGES] = {"id", "v1", "v2", "segment", "segment_id", "facet_id"},
 };
@@ -87,15 +87,16 @@ word_of_loaded_vertex_kind(const char *kind)
 	return RB_VERTEX_KINDS; /* Unknown kind */
 }
 
-/* Returns the column of a mesh table that a SELECT reads, by its name, which must exist. */
-static const rb_meshing_column *
+/* Returns the index of a column of a mesh table that a SELECT reads, by its name, which must exist. */
+static int
 find_loaded_column(rb_meshing_kind kind, const char *name)
 {
 	const rb_meshing_column *c = rb_meshing_columns(kind);
+	int i = 0;
 
-	while (strcmp(c->name, name) != 0)
-		c++;
-	return c;
+	while (strcmp(c[i].name, name) != 0)
+		i++;
+	return i;
 }
 
 /* Appends the columns of a received row of a mesh table to the array of rows, as 64-bit words. */
@@ -192,11 +193,15 @@ read_mesh_table(rb_meshing_run *run, const rb_meshing_table *t, int *columns, ui
 	/* Casts remove domains, so that the columns have the expected types. */
 	for (const char *const *name = needed_of[t->kind]; *name != NULL; name++)
 	{
-		appendStringInfo(&sql, "%s%s%s", r.columns == 0 ? "SELECT " : ", ", *name,
-						 strcmp(*name, "polygon") == 0 ? "::pg_catalog.int4"
-						 : strcmp(*name, "kind") == 0  ? "::pg_catalog.text"
-													   : "");
-		r.column[r.columns++] = find_loaded_column(t->kind, *name);
+		const int i = find_loaded_column(t->kind, *name);
+
+		appendStringInfo(&sql, "%s%s%s", r.columns == 0 ? "SELECT " : ", ",
+						 t->attno[i] == 0 ? "null" : *name,
+						 strcmp(*name, "polygon") == 0    ? "::pg_catalog.int4"
+						 : strcmp(*name, "kind") == 0     ? "::pg_catalog.text"
+						 : strcmp(*name, "delaunay") == 0 ? "::pg_catalog.bool"
+														  : "");
+		r.column[r.columns++] = &rb_meshing_columns(t->kind)[i];
 	}
 	appendStringInfo(&sql, " FROM %s ORDER BY id", t->quoted);
 	memset(&options, 0, sizeof options);
@@ -275,6 +280,18 @@ move_loaded_vertices(rb_meshing_run *run, rb_meshing_loaded *mesh, const uint64 
 	mesh->parent_id = copy_loaded_column(run, words, n, columns, 5);
 }
 
+/* Returns for each tetrahedron 1 if column i of the words records that it is not Delaunay. */
+static uint8_t *
+copy_loaded_not_delaunay(rb_meshing_run *run, const uint64 *words, uint32 n, int columns, int i)
+{
+	uint8_t *to = rb_meshing_array(run, n, 1);
+
+	/* The word of null, also where there is no such column, is neither true nor false. */
+	for (uint32 k = 0; k < n; k++)
+		to[k] = words[(size_t) k * columns + i] == (uint64) BoolGetDatum(false);
+	return to;
+}
+
 void
 rb_meshing_load(rb_meshing_run *run, const rb_meshing_table *tables, rb_meshing_loaded *mesh)
 {
@@ -300,6 +317,7 @@ rb_meshing_load(rb_meshing_run *run, const rb_meshing_table *tables, rb_meshing_
 			case RB_MESH_TETS:
 				mesh->tets = copy_loaded_corners(run, mesh, words, n, columns, 4);
 				mesh->region = copy_loaded_column(run, words, n, columns, 5);
+				mesh->not_delaunay = copy_loaded_not_delaunay(run, words, n, columns, 6);
 				break;
 			case RB_MESH_FACES:
 				mesh->faces = copy_loaded_corners(run, mesh, words, n, columns, 3);
@@ -722,6 +740,7 @@ rb_meshing_check_input(const rb_meshing_loaded *mesh, const rb_meshing_matched *
 							.parent = to->parent,
 							.tets = (const uint32_t(*)[4]) mesh->tets,
 							.region = mesh->region,
+							.tet_not_delaunay = mesh->not_delaunay,
 							.faces = (const uint32_t(*)[3]) mesh->faces,
 							.face_facet = to->face_facet,
 							.edges = (const uint32_t(*)[2]) mesh->edges,

@@ -318,12 +318,12 @@ typedef enum rb_meshing_kind
 	RB_MESH_TABLES
 } rb_meshing_kind;
 
-#define RB_MESH_COLUMNS 9 /* Maximum number of columns */
+#define RB_MESH_COLUMNS 10 /* Maximum number of columns */
 
 typedef struct rb_meshing_column
 {
 	const char *name; /* NULL after the last column */
-	Oid type;         /* int8, float8, int4 or text */
+	Oid type;         /* int8, float8, int4, text or boolean */
 	bool null;        /* May be null */
 	enum
 	{
@@ -331,6 +331,7 @@ typedef struct rb_meshing_column
 		/* May be missing from a table that the user created, but is required for reading */
 		RB_COLUMN_OPTIONAL,
 		RB_COLUMN_INFORMATIVE, /* May be missing, and is not needed for reading either */
+		RB_COLUMN_KNOWN,       /* May be missing, and is read if it exists */
 		RB_COLUMN_OF_SOLID     /* Exists only in meshes of several solids */
 	} use;
 } rb_meshing_column;
@@ -418,6 +419,8 @@ typedef struct rb_meshing_loaded
 	int64_t *parent_id; /* -1 if null */
 	uint32_t (*tets)[4];
 	int64_t *region;
+	/* 1 for each tetrahedron that is recorded as not Delaunay */
+	uint8_t *not_delaunay;
 	uint32_t (*faces)[3];
 	int64_t *facet_id; /* Facet id of each face */
 	int64_t *polygon;

@@ -422,6 +422,21 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 		case RB_FLAW_NOT_CONVEX:
 			raise_reflex_edge(run, at);
 			break;
+		case RB_FLAW_NOT_REBUILT:
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("%s: the mesh is not Delaunay and cannot be built again", function),
+					 errdetail(
+						 "With its vertices, segments and facets, a constrained Delaunay mesh %s.",
+						 run->options.keep_surface
+							 ? "needs vertices on its surface, which keep_surface forbids, or more "
+							   "than max_points allows"
+							 : "needs more vertices than max_points or the spacing of doubles "
+							   "allows"),
+					 run->options.keep_surface
+						 ? errhint("Set keep_surface to false, or refine the mesh from its rows.")
+						 : errhint("Raise max_points, or refine the mesh from its rows.")));
+			break;
 		case RB_FLAW_LOST_POINT:
 			ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
 							errmsg("%s: a vertex of the mesh belongs to no tetrahedron", function),

@@ -5,7 +5,9 @@
  *
  * If no rows are given, the existing mesh is refined. Its tables are locked against other writers,
  * and the mesh is checked by exact signs, because users may have changed it and refinement relies
- * on its guarantees. Then tetrahedra, faces and segments are replaced by DELETE and INSERT, so that
+ * on its guarantees. If faces are not Delaunay, as where slivers were removed, they are flipped before
+ * the refinement; if that is not enough, the mesh is built again from its vertices, segments and
+ * facets. Then tetrahedra, faces and segments are replaced by DELETE and INSERT, so that
  * concurrent readers see the old mesh. Existing vertices keep their rows, including any additional
  * columns, and new vertices are added.
  *
@@ -381,6 +383,7 @@ check_mesh_to_refine(rb_meshing_run *run)
 
 	in.keep = RB_KEEP_INSIDE;
 	in.most = 1;
+	in.tet_not_delaunay = NULL;
 	rb_meshing_stage(run, RB_MESH_CHECK, &start);
 	status = rb_check_mesh(&run->ctx, &in, &c->report);
 	rb_meshing_stage(run, RB_MESH_REFINE, &start);
@@ -389,13 +392,13 @@ check_mesh_to_refine(rb_meshing_run *run)
 
 /*
  * Returns true if a kind of fault prevents refinement. The extent of the mesh does not matter: it
- * may have been built with keep => 'hull'.
+ * may have been built with keep => 'hull'. A mesh that is not Delaunay becomes so.
  */
 static bool
 is_fault_refused(rb_fault_kind kind)
 {
 	return kind != RB_FAULT_BOUNDARY && kind != RB_FAULT_NOT_CONVEX && kind != RB_FAULT_CAVITY &&
-		   kind != RB_FAULT_POINT_UNUSED;
+		   kind != RB_FAULT_POINT_UNUSED && kind != RB_FAULT_NOT_DELAUNAY;
 }
 
 /*
@@ -427,19 +430,13 @@ refuse_faults(const rb_meshing_run *run, const continuing *c, const char *name)
 		first = found > 0 ? i : first;
 	}
 	if (n > 0)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("%s: mesh \"%s\" cannot be refined: %s", run->call->function, name,
-					rb_fault_text((rb_fault_kind) first)),
-			 errdetail("The number of faults found in its tables is " UINT64_FORMAT ".", n),
-			 first == RB_FAULT_NOT_DELAUNAY
-				 ? errhint("If the mesh was refined with min_dihedral, refine it once more from "
-						   "its rows.  Otherwise run SELECT * FROM redblue_mesh_check(%s); for "
-						   "a full report.",
-						   quote_literal_cstr(name))
-				 : errhint("Run SELECT * FROM redblue_mesh_check(%s); for a full report.",
-						   quote_literal_cstr(name))));
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("%s: mesh \"%s\" cannot be refined: %s", run->call->function, name,
+						rb_fault_text((rb_fault_kind) first)),
+				 errdetail("The number of faults found in its tables is " UINT64_FORMAT ".", n),
+				 errhint("Run SELECT * FROM redblue_mesh_check(%s); for a full report.",
+						 quote_literal_cstr(name))));
 }
 
 /*
@@ -651,6 +648,7 @@ continue_mesh(rb_meshing_run *run, const rb_meshing_table *tables, const char *n
 	rb_meshing_match(run, &c->mesh, &c->matched);
 	rb_meshing_work(run, check_mesh_to_refine);
 	refuse_faults(run, c, name);
+	run->options.not_delaunay = c->report.count[RB_FAULT_NOT_DELAUNAY] > 0;
 	set_mesh_to_refine(run, c);
 	store_ids_of_mesh_to_refine(run, c);
 	notice_regions(run, &c->mesh, name);

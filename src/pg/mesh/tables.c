@@ -3,7 +3,7 @@
  *	  Finds or creates the four tables of a mesh.
  *
  *	name_vertices	id, x, y, z, kind, parent_id
- *	name_tets		id, v1, v2, v3, v4, region, radius_edge, min_dihedral
+ *	name_tets		id, v1, v2, v3, v4, region, radius_edge, min_dihedral, delaunay
  *	name_faces		id, v1, v2, v3, facet_id, polygon
  *	name_segments	id, v1, v2, segment_id, facet_id, segment
  *
@@ -66,6 +66,7 @@ static const rb_meshing_column columns_of[RB_MESH_TABLES][RB_MESH_COLUMNS + 1] =
 					  {"region", INT8OID, false, NEEDED},
 					  {"radius_edge", FLOAT8OID, true, RB_COLUMN_INFORMATIVE},
 					  {"min_dihedral", FLOAT8OID, true, RB_COLUMN_INFORMATIVE},
+					  {"delaunay", BOOLOID, true, RB_COLUMN_KNOWN},
 					  SOLID_ID},
 	[RB_MESH_FACES] = {{"id", INT8OID, false, NEEDED},
 					   {"v1", INT8OID, false, NEEDED},
@@ -196,7 +197,7 @@ find_mesh_table_columns(rb_meshing_table *t, Relation rel, AclMode right, const 
 		Oid type;
 
 		t->attno[i] = Max(attno, 0);
-		if (attno <= 0 && (c[i].use == RB_COLUMN_INFORMATIVE ||
+		if (attno <= 0 && (c[i].use == RB_COLUMN_INFORMATIVE || c[i].use == RB_COLUMN_KNOWN ||
 						   (c[i].use == RB_COLUMN_OPTIONAL && right == ACL_INSERT)))
 			continue;
 		if (attno <= 0)
@@ -279,6 +280,7 @@ array_type_of_mesh_column(Oid type)
 	return type == INT8OID   ? INT8ARRAYOID
 		   : type == INT4OID ? INT4ARRAYOID
 		   : type == TEXTOID ? TEXTARRAYOID
+		   : type == BOOLOID ? BOOLARRAYOID
 							 : FLOAT8ARRAYOID;
 }
 
@@ -350,6 +352,7 @@ sql_type_name(Oid type)
 	return type == INT8OID   ? "int8"
 		   : type == INT4OID ? "int4"
 		   : type == TEXTOID ? "text"
+		   : type == BOOLOID ? "bool"
 							 : "float8";
 }
 

@@ -263,7 +263,8 @@ write_mesh_row(row_source *of, rb_meshing_kind kind, uint64 n, Datum *values, bo
 			write_corners_to_mesh_row(of, tets->tets[i], 4, values);
 			values[5] = Int64GetDatum(tets->region[i]);
 			write_quality_to_mesh_row(tets, i, &values[6]);
-			columns = 8;
+			values[8] = BoolGetDatum(tets->not_delaunay == NULL || tets->not_delaunay[i] == 0);
+			columns = 9;
 			break;
 		case RB_MESH_FACES:
 			write_corners_to_mesh_row(of, tets->faces[i], 3, values);

@@ -184,6 +184,43 @@ count_faults(const rb_plc *from, rb_keep keep, const rb_tets *t, bool not_delaun
 	return n;
 }
 
+/* Checks that exactly the tetrahedra at faces that are not Delaunay are marked. */
+static void
+check_marks(const char *name, const rb_plc *from, rb_keep keep, const rb_tets *t)
+{
+	uint8_t *expected = calloc(t->ntets + (size_t) 1, 1), *marks = calloc(t->ntets + (size_t) 1, 1);
+	rb_check_input in = check_input_of_tets(from, keep, t);
+	rb_check_report report;
+	rb_context ctx;
+
+	rb_context_init(&ctx, memory);
+	in.most = UINT32_MAX;
+	CHECK(rb_check_mesh(&ctx, &in, &report) == RB_OK, "%s: no report", name);
+	for (uint32_t i = 0; i < report.nlist; i++)
+		if (report.list[i].kind == RB_FAULT_NOT_DELAUNAY)
+			expected[report.list[i].a] = expected[report.list[i].b] = 1;
+	CHECK((report.count[RB_FAULT_NOT_DELAUNAY] > 0) == (t->not_delaunay != NULL), "%s: marks",
+		  name);
+	rb_check_report_free(memory, &report);
+	if (t->not_delaunay != NULL)
+	{
+		memcpy(marks, t->not_delaunay, t->ntets);
+		CHECK(memcmp(expected, marks, t->ntets) == 0, "%s: other tetrahedra are marked", name);
+		in.tet_not_delaunay = marks;
+		CHECK(rb_check_mesh(&ctx, &in, &report) == RB_OK && report.faults == 0,
+			  "%s: %lu faults at marks", name, (unsigned long) report.faults);
+		rb_check_report_free(memory, &report);
+		/* A face is allowed only if both tetrahedra are marked. */
+		*(uint8_t *) memchr(marks, 1, t->ntets) = 0;
+		CHECK(rb_check_mesh(&ctx, &in, &report) == RB_OK && report.faults > 0 &&
+				  report.faults == report.count[RB_FAULT_NOT_DELAUNAY],
+			  "%s: %lu faults without a mark", name, (unsigned long) report.faults);
+		rb_check_report_free(memory, &report);
+	}
+	free(expected);
+	free(marks);
+}
+
 /*
  * Returns a hash of faces or edges with their facets or segments, which does not depend on order.
  */
@@ -277,6 +314,8 @@ compare_model(const sliver_model *model, double degrees)
 		  (unsigned long) after.not_delaunay);
 	(void) count_faults(&from, model->keep, &u, true, &faults);
 	CHECK(faults == 0, "%s: %lu faults that are allowed", model->name, (unsigned long) faults);
+	check_marks(model->name, &from, model->keep, &u);
+	CHECK(t.not_delaunay == NULL, "%s: marks without removal", model->name);
 	/* Flat regions between the torus and its hull are gone. */
 	if (model->model != fine_torus || model->keep == RB_KEEP_INSIDE)
 		look(model->name, &from, &u);
@@ -355,6 +394,9 @@ same_on_threads(void)
 				break;
 			CHECK(same(&t, &u) && memcmp(t.points, u.points, t.npoints * sizeof(double[3])) == 0,
 				  "%d threads", threads);
+			CHECK(t.not_delaunay != NULL && u.not_delaunay != NULL &&
+					  memcmp(t.not_delaunay, u.not_delaunay, t.ntets) == 0,
+				  "other marks by %d threads", threads);
 			CHECK(memcmp(&first.slivers, &report.slivers, sizeof first.slivers) == 0 &&
 					  first.bad == report.bad && first.min_dihedral == report.min_dihedral,
 				  "another report by %d threads", threads);
@@ -395,6 +437,115 @@ vertices_kept(void)
 	CHECK(faults == 0, "%lu faults", (unsigned long) faults);
 	free(before);
 	rb_tets_free(memory, &t);
+}
+
+/* Returns true if the first vertices of a mesh are those of another one. */
+static bool
+begins_with_vertices(const rb_tets *t, const rb_tets *old)
+{
+	return t->npoints >= old->npoints &&
+		   memcmp(t->points, old->points, old->npoints * sizeof(double[3])) == 0;
+}
+
+/*
+ * A mesh that is not Delaunay becomes so before it is refined further: by flips, or by building it
+ * again. The result has the old vertices, and is the same on any number of threads.
+ */
+static void
+refined_again(void)
+{
+	static const size_t which[] = {1, 3, 4, 5, 6, 8, SLIVER_MODELS - 2, SLIVER_MODELS - 1};
+
+	for (size_t i = 0; i < sizeof which / sizeof which[0]; i++)
+	{
+		const sliver_model *model = &sliver_models[which[i]];
+		rb_refine_options with = sliver_options(model, 10), again = sliver_options(model, 0);
+		rb_tets first = {0}, t, once = {0};
+		rb_plc from;
+
+		(void) build(model->model, model->name, AS_IT_IS);
+		from = plc();
+		again.not_delaunay = true;
+		for (int threads = 1; threads <= 7; threads += 3)
+		{
+			rb_refine_report report;
+			uint64_t faults;
+			rb_context ctx;
+
+			if (refine(&from, model->keep, &with, &t, &report) != RB_OK)
+				return;
+			CHECK(t.not_delaunay != NULL, "%s: Delaunay", model->name);
+			rb_context_init(&ctx, memory);
+			ctx.threads = again.threads = threads;
+			if (threads == 1)
+				once = t;
+			if (threads == 1 && refine(&from, model->keep, &with, &t, &report) != RB_OK)
+				return;
+			CHECK(rb_refine(&ctx, &again, &t, &report) == RB_OK && !report.not_rebuilt,
+				  "%s: not refined again", model->name);
+			(void) count_faults(&from, model->keep, &t, false, &faults);
+			CHECK(faults == 0 && t.not_delaunay == NULL, "%s: %lu faults", model->name,
+				  (unsigned long) faults);
+			CHECK(begins_with_vertices(&t, &once), "%s: other vertices", model->name);
+			CHECK(threads == 1 || (same(&first, &t) && begins_with_vertices(&t, &first)),
+				  "%s: another mesh on %d threads", model->name, threads);
+			if (threads == 1)
+				first = t;
+			else
+				rb_tets_free(memory, &t);
+		}
+		printf("# %s: %u points, then %u\n", model->name, once.npoints, first.npoints);
+		rb_tets_free(memory, &once);
+		rb_tets_free(memory, &first);
+	}
+}
+
+/*
+ * Three tetrahedra around a long segment are no Delaunay mesh: without the segment, there would be
+ * two, on both sides of the triangle around it. So the segment must be split.
+ */
+static void
+built_again(void)
+{
+	static const double points[5][3] = {
+		{0, 0, -4}, {0, 0, 4}, {1, 0, 0}, {-.5, .9, 0}, {-.5, -.9, 0}};
+	static const uint32_t tets[3][4] = {{0, 2, 3, 1}, {0, 3, 4, 1}, {0, 4, 2, 1}};
+
+	for (int keep_surface = 0; keep_surface < 2; keep_surface++)
+	{
+		rb_refine_options o = {
+			.radius_edge = INFINITY, .max_volume = INFINITY, .threads = 1, .not_delaunay = true};
+		rb_tets t = {.npoints = 5, .ntets = 3, .nedges = 1, .nsegments = 1, .nregions = 1};
+		rb_refine_report report;
+		rb_context ctx;
+		rb_status status;
+
+		rb_context_init(&ctx, memory);
+		o.keep_surface = keep_surface;
+		if (RB_ALLOCATE(&ctx, t.points, 15) != RB_OK || RB_ALLOCATE(&ctx, t.kind, 5) != RB_OK ||
+			RB_ALLOCATE(&ctx, t.parent, 5) != RB_OK || RB_ALLOCATE(&ctx, t.tets, 3) != RB_OK ||
+			RB_ALLOCATE(&ctx, t.region, 3) != RB_OK || RB_ALLOCATE(&ctx, t.edges, 1) != RB_OK ||
+			RB_ALLOCATE(&ctx, t.edge_segment, 1) != RB_OK ||
+			RB_ALLOCATE(&ctx, t.segments, 1) != RB_OK)
+			abort();
+		memcpy(t.points, points, sizeof points);
+		memset(t.kind, RB_VERTEX_INPUT, 5);
+		memset(t.parent, 0xff, 5 * sizeof *t.parent);
+		memcpy(t.tets, tets, sizeof tets);
+		memset(t.region, 0, 3 * sizeof *t.region);
+		t.edges[0][0] = t.segments[0][0] = 0;
+		t.edges[0][1] = t.segments[0][1] = 1;
+		t.edge_segment[0] = 0;
+		CHECK(rb_tets_connect(&ctx, 0, &t) == RB_OK, "not connected");
+		status = rb_refine(&ctx, &o, &t, &report);
+		CHECK(status == (keep_surface ? RB_BAD_PLC : RB_OK) && report.not_rebuilt == keep_surface,
+			  "surface kept: %d, status %d", keep_surface, status);
+		CHECK(t.npoints == (keep_surface ? 5 : 6), "%u points", t.npoints);
+		CHECK(keep_surface || report.added[RB_VERTEX_ON_SEGMENT] == 1, "not on the segment");
+		rb_tets_free(memory, &t);
+		CHECK(rb_memory_used(memory) == 0, "%lu bytes are left",
+			  (unsigned long) rb_memory_used(memory));
+	}
 }
 
 /* The faces of flat facets are other ones afterwards, unless the surface must be kept. */
@@ -543,6 +694,8 @@ main(void)
 	CHECK_RUN(models_compared);
 	CHECK_RUN(same_on_threads);
 	CHECK_RUN(vertices_kept);
+	CHECK_RUN(refined_again);
+	CHECK_RUN(built_again);
 	CHECK_RUN(surface_kept);
 	CHECK_RUN(limits_kept);
 	CHECK_RUN(stopped);
