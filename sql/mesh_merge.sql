@@ -42,12 +42,12 @@ PREPARE meshed (text) AS SELECT count(*) > 0 AS found FROM redblue_tetrahedra('s
 EXECUTE meshed ('none');
 EXECUTE meshed ('0.1');
 -- Points of refinement stay within it.
-SELECT bad FROM redblue_refine('slab', 'refined', merge => 0.1, max_volume => 0.2);
+SELECT bad, bad_angle FROM redblue_refine('slab', 'refined', merge => 0.1, max_volume => 0.2);
 SELECT count(*) FROM redblue_mesh_check('refined', 'slab', merge => 0.1);
 SELECT a.vertices < b.vertices AS fewer FROM redblue_refine('slab', 'near_b', merge => 0.1) a, redblue_refine('slab', 'none_b', merge => 'none') b;
 -- A mesh of bodies
 CREATE TABLE bodies AS SELECT 1 AS body, * FROM slab UNION ALL SELECT 2, id + 1000, ax + 10, ay, az, bx + 10, by, bz, cx + 10, cy, cz FROM slab;
-SELECT solids, bad FROM redblue_refine('bodies', 'both', solid => 'body', merge => 0.1);
+SELECT solids, bad, bad_angle FROM redblue_refine('bodies', 'both', solid => 'body', merge => 0.1);
 
 -- If no mesh of nearly flat facets is found, only exactly coplanar ones are merged. A thin sheet of 8 by 8 squares, differently bent for each k
 CREATE FUNCTION shake(k int, x int, y int) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$ SELECT ((x * 7919 + y * 10477 + k * 3571 + x * y * 131) % 101) / 101.0 $$;

@@ -1994,7 +1994,7 @@ CREATE FUNCTION redblue_refine(
 	max_points bigint DEFAULT 10000000,
 	solid name DEFAULT NULL,
 	on_bad text DEFAULT 'error',
-	min_dihedral float8 DEFAULT 0)
+	min_dihedral float8 DEFAULT 5)
 RETURNS redblue_refine_counts
 AS 'MODULE_PATHNAME', 'redblue_refine'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
@@ -2009,7 +2009,7 @@ and min_dihedral (in degrees) of each tetrahedron; a vertex that was added on th
 Without facets, points and segments, refines the mesh stored in the tables: adds vertices, and replaces the other three tables, whose
 readers see the old mesh until the transaction ends; facet_id, polygon, segment_id, segment and region are preserved.
 min_dihedral: removes tetrahedra with a dihedral angle below that number of degrees (slivers), as far as possible, by flips, moves of vertices
-that this call added inside, and at most one more vertex in ten; 0, the default, keeps them. Those that remain are bad. Segments and regions
+that this call added inside, and at most one more vertex in ten; 0 or null keeps them. Those that remain are bad. Segments and regions
 do not change; faces of a flat facet may be replaced by others with the same corners, unless keep_surface is true. Where something changed,
 faces may not be Delaunay, and column delaunay of mesh_tets is false. To refine such a mesh further, it is first made Delaunay by flips, or
 built again from its vertices, segments and facets.
@@ -2043,7 +2043,7 @@ CREATE FUNCTION redblue_refine_query(
 	max_points bigint DEFAULT 10000000,
 	solid name DEFAULT NULL,
 	on_bad text DEFAULT 'error',
-	min_dihedral float8 DEFAULT 0)
+	min_dihedral float8 DEFAULT 5)
 RETURNS redblue_refine_counts
 AS 'MODULE_PATHNAME', 'redblue_refine_query'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;

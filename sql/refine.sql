@@ -27,7 +27,7 @@ SELECT vertices, regions FROM redblue_tetrahedralize('gem', 'f', 'dust');
 SELECT max(radius_edge) > 5 AS bad FROM f_tets;
 CREATE TABLE counts AS SELECT * FROM redblue_refine('gem', 'g', 'dust');
 SELECT stage FROM redblue_last_run();
-SELECT detail ~ '^rounds: [1-9]\d*, cavities tried: [1-9]\d*, remaining bad tetrahedra: 0(; on the GPU: .*)?$' AS refine FROM redblue_last_run() WHERE stage = 'refine';
+SELECT detail ~ '^rounds: [1-9]\d*, cavities tried: [1-9]\d*, remaining bad tetrahedra: 0(; slivers: .*)?(; on the GPU: .*)?$' AS refine FROM redblue_last_run() WHERE stage = 'refine';
 SELECT bad, bad_input, bad_surface, bad_full, bad_fine, rounds > 0 AS rounds, crossings, regions, solids, inside > 0 AS inside, on_segments + on_facets + on_hull + inside = vertices - 17 AS added FROM counts;
 SELECT vertices = (SELECT count(*) FROM g_vertices) AS vertices, tets = (SELECT count(*) FROM g_tets) AS tets, faces = (SELECT count(*) FROM g_faces) AS faces, segments = (SELECT count(*) FROM g_segments) AS segments,
 	on_segments = (SELECT count(*) FROM g_vertices WHERE kind IN ('segment', 'edge')) AS on_segments, on_facets = (SELECT count(*) FROM g_vertices WHERE kind = 'facet') AS on_facets,
@@ -109,7 +109,7 @@ SELECT region, round(sum(volume)::numeric, 9) AS volume FROM tets('m') GROUP BY 
 UPDATE m_faces SET polygon = 1, facet_id = facet_id + 2;
 SELECT * FROM redblue_mesh_check('m', 'nested', 'points', 'lines');
 -- Regions that do not exist
-SELECT bad FROM redblue_refine_query(mesh => 'm', max_volume => 0.5, regions => 'SELECT i AS id, 0 AS x, 0 AS y, 0 AS z, 0.5 AS volume FROM generate_series(68, 71) i', regions_volume => 'volume');
+SELECT bad, bad_angle FROM redblue_refine_query(mesh => 'm', max_volume => 0.5, regions => 'SELECT i AS id, 0 AS x, 0 AS y, 0 AS z, 0.5 AS volume FROM generate_series(68, 71) i', regions_volume => 'volume');
 -- In a transaction with statements that read it, or rolled back
 BEGIN;
 SELECT bad FROM redblue_refine(mesh => 'g', max_volume => 0.25, radius_edge => NULL);

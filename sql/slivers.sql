@@ -15,6 +15,9 @@ SELECT bad, bad_angle, not_delaunay, smallest_angle < 5 AS slivers FROM redblue_
 SELECT count(*) > 0 AS tets, bool_and(delaunay) AS delaunay FROM plain_tets;
 SELECT detail ~ 'slivers' AS slivers FROM redblue_last_run() WHERE stage = 'refine';
 SELECT count(*) FROM redblue_mesh_check('plain', 'crate', 'dust');
+-- The default is 5
+SELECT bad, not_delaunay > 0 AS not_delaunay, smallest_angle >= 5 AND smallest_angle < 8 AS reached FROM redblue_refine('crate', 'usual', 'dust');
+SELECT count(*) FROM redblue_mesh_check('usual', 'crate', 'dust');
 CREATE TABLE counts AS SELECT * FROM redblue_refine('crate', 'm', 'dust', min_dihedral => 8);
 SELECT detail ~ '; slivers: [1-9]\d*; to remove them, flips: [1-9]\d*, moved vertices: \d+, added vertices: \d+; faces that are not Delaunay: [1-9]\d*' AS slivers FROM redblue_last_run() WHERE stage = 'refine';
 SELECT bad, bad_angle, not_delaunay > 0 AS not_delaunay, smallest_angle >= 8 AS reached, abs(smallest_angle - (SELECT min(min_dihedral) FROM m_tets)) <= 0.0006 AS measured,
