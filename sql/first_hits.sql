@@ -31,11 +31,13 @@ SELECT * FROM redblue_segment_first_hits('seg', NULL);
 SELECT * FROM redblue_segment_first_hits_query('SELECT 1 AS id, ''NaN''::float8 AS ax, 0 AS ay, 0 AS az, 0 AS bx, 0 AS by, 0 AS bz', 'TABLE tri');
 
 -- Cancellation: all hits of 100,000 lines with 2,000 triangles take minutes.
+\set SHOW_CONTEXT never
 SET statement_timeout = 300;
 SELECT count(*) FROM redblue_segment_first_hits_query(
 	'SELECT i AS id, 1 AS ax, 1 AS ay, -1 AS az, 1 AS bx, 1 + i * 1e-9 AS by, 1 AS bz FROM generate_series(1, 100000) i',
 	'SELECT i AS id, 0 AS ax, 0 AS ay, i * 1e-4 AS az, 4 AS bx, 0 AS by, i * 1e-4 AS bz, 0 AS cx, 4 AS cy, i * 1e-4 AS cz FROM generate_series(1, 2000) i', 2000);
 RESET statement_timeout;
+\set SHOW_CONTEXT errors
 
 SET client_min_messages = warning;
 DROP SCHEMA first_hits CASCADE;
