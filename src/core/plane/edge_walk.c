@@ -1,7 +1,7 @@
 /*
  * edge_walk.c
- *	  Finds the edges of two rows that share a point, and edges of a ring that are near each other, by walks
- *	  over the trees of rings.
+ *	  Finds the edges of two rows that share a point, and edges of a ring that are near each other, by
+ *	  walks over the trees of rings.
  *
  * Edges that follow each other on a ring are near each other, so the boxes of runs of edges are small. Two
  * trees (polygon_rings.c) are walked at the same time: from a pair of boxes that meet, the walk goes to

@@ -2,11 +2,11 @@
  * polygon_validity.c
  *	  Checks whether rows are valid polygons or multipolygons by the rules of OGC.
  *
- * A row is valid if its rings are simple, share no points, and lie in the right places, which walks over
- * their trees show for most rows of maps (simple_ring.c). For all others, a sweep over the edges of the row (polygon_sweep.c) finds
- * edges that cross or overlap, rings that touch themselves, rings that cross at a common point, and
- * rings in a wrong place. Each row is swept alone, so it does not matter how many rows lie in one
- * place.
+ * A row is valid if its rings are simple, share no points, and lie in the right places, which walks
+ * over their trees show for most rows of maps (simple_ring.c). For all others, a sweep over the edges
+ * of the row (polygon_sweep.c) finds edges that cross or overlap, rings that touch themselves, rings
+ * that cross at a common point, and rings in a wrong place. Each row is swept alone, so it does not
+ * matter how many rows lie in one place.
  *
  * The winding number of all rings, directed so that the interior is on their left, says in which way a
  * ring is in a wrong place: immediately to the left of each ring, it should be 1, all of it from rings of

@@ -2,18 +2,19 @@
  * simple_ring.c
  *	  Finds rows whose rings are simple, share no points, and lie in the right places, without a sweep.
  *
- * Walks over the trees of the rings (edge_walk.c) find edges whose boxes meet. On most rings of maps, these
- * are little more than edges that follow each other, so this takes a fraction of the time of a sweep.
+ * Walks over the trees of the rings (edge_walk.c) find edges whose boxes meet. On most rings of maps,
+ * these are little more than edges that follow each other, so this takes a fraction of the time of a
+ * sweep.
  *
- * If no rings share points, each ring is on one side of any other one, and the rings that contain a vertex
- * of it show whether it is in the right place: a hole must be in its shell and in no other hole of that, and
- * no ring may be in the interior of another polygon. Once this holds for the holes of a polygon, the number
- * of its shell and holes that contain a vertex of another polygon, with holes counted as -1, is 1 if the
- * vertex is in its interior, and 0 if not.
+ * If no rings share points, each ring is on one side of any other one, and the rings that contain a
+ * vertex of it show whether it is in the right place: a hole must be in its shell and in no other hole
+ * of that, and no ring may be in the interior of another polygon. Once this holds for the holes of a
+ * polygon, the number of its shell and holes that contain a vertex of another polygon, with holes
+ * counted as -1, is 1 if the vertex is in its interior, and 0 if not.
  *
- * A row whose edges have many boxes that overlap is left to the sweep (polygon_sweep.c), so the number of
- * tests is linear in the number of edges. So is a row whose rings share points, since the sweep describes
- * the fault.
+ * A row whose edges have many boxes that overlap is left to the sweep (polygon_sweep.c), so the numbers
+ * of pairs of boxes and of rays are linear in the number of edges. A ray costs as much as it meets
+ * edges. A row whose rings share points is left to the sweep, too, which describes the fault.
  */
 #include "core/plane/plane.h"
 
