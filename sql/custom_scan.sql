@@ -285,7 +285,9 @@ RESET max_parallel_workers_per_gather;
 SELECT count(*) FROM redblue_triangle_pairs('broken', 'blue');
 SELECT count(*) FROM redblue_triangle_pairs('red', NULL);
 SELECT count(*) FROM redblue_triangle_pairs('red', 'pg_am');
+\set SHOW_CONTEXT never
 SET LOCAL statement_timeout = '30ms'\; SELECT count(*) FROM redblue_triangle_pairs('crowd', 'crowd') p, LATERAL (SELECT pg_sleep(0.001 + red_id * 0)) s;
+\set SHOW_CONTEXT errors
 SET redblue.memory_limit = '1MB';
 \set VERBOSITY terse
 SELECT count(*) FROM redblue_triangle_pairs('crowd', 'crowd');

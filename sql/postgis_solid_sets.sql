@@ -95,8 +95,10 @@ SELECT refused($$SELECT count(*) FROM redblue_solid_intersections('rock', 'drive
 SELECT refused($$SELECT count(*) FROM redblue_solid_differences_query('DELETE FROM rock', 'TABLE drive')$$);
 -- Canceled statements, and some that are short of memory
 CREATE TABLE large AS SELECT i AS id, ball(60, 80, i, 0, 0, 10) AS geom FROM generate_series(1, 12) i;
+\set SHOW_CONTEXT never
 SET LOCAL statement_timeout = '300ms'\; SELECT count(*) FROM redblue_solid_intersections('large', 'large');
 SET LOCAL statement_timeout = '300ms'\; SELECT count(*) FROM redblue_solid_differences('large', 'large');
+\set SHOW_CONTEXT errors
 SET redblue.memory_limit = '20MB';
 SELECT substring(refused FROM '^(53200: \S+ out of memory|DETAIL: The combination needs|HINT:.*)') FROM (SELECT refused($$SELECT count(*) FROM redblue_solid_differences('large', 'large')$$)) r (refused);
 SET redblue.memory_limit = '4MB';
