@@ -218,7 +218,7 @@ find_end_of_fan(const hole_filling *f, uint32_t edge, uint32_t point)
 	}
 }
 
-/* Returns the unused open edge at a point on which the walk that arrives by `last` goes on. */
+/* Chooses the unused open edge at a point by which the walk continues after the edge `last`. */
 static uint32_t
 choose_next_edge(const hole_filling *f, uint32_t point, uint32_t last)
 {

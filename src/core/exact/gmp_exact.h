@@ -16,7 +16,7 @@ extern "C"
 {
 #endif
 
-/* ---- signs (predicates.c): -1, 0 or 1 ---- */
+/* ---- signs (gmp_predicates.c): -1, 0 or 1 ---- */
 
 /* Returns the exact sign of orient2d (orient.h). */
 extern int rb_gmp_orient2d(double ax, double ay, double bx, double by, double cx, double cy);

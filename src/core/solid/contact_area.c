@@ -20,7 +20,7 @@
  * decides a sum that is exactly in the middle of two doubles. But all terms are positive, so the sum
  * is rational only if each root is (measures.c), and then it is compared exactly, by residues.
  */
-#include "core/solid/overlap.h"
+#include "core/solid/contact_area.h"
 #include "core/exact/bounded.h"
 #include "core/exact/fractions.h"
 #include "core/exact/residue.h"

@@ -16,7 +16,7 @@
  * are double-double numbers with a bound on their error, boxes are rounded outward, and signs that
  * the bounds do not decide are exact. The terms are explained in cuboid_clip.c.
  */
-#include "core/solid/cuboid.h"
+#include "core/solid/cuboid_clip.h"
 #include "core/base/hash.h"
 #include "core/base/parallel.h"
 #include "core/base/sort.h"

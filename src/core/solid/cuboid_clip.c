@@ -21,7 +21,7 @@
  * other. Each of its corners is known by what defines it, so that every sign is exact, and only
  * coordinates are rounded. These are w = high - x, from 0 to d.
  */
-#include "core/solid/cuboid.h"
+#include "core/solid/cuboid_clip.h"
 #include "core/primitive/ray.h"
 
 #include <math.h>

@@ -18,7 +18,7 @@
  *
  * is that of an integer, which is found from its residues (residue.h). The sum is at most 6 volumes.
  */
-#include "core/solid/cuboid.h"
+#include "core/solid/cuboid_clip.h"
 #include "core/exact/fractions.h"
 #include "core/exact/residue.h"
 

@@ -43,6 +43,7 @@
  * (relate.c), in the stored position.
  */
 #include "core/solid/overlap.h"
+#include "core/solid/contact_area.h"
 #include "core/base/parallel.h"
 #include "core/intersection/intersection.h"
 #include "core/join/join.h"

@@ -8,7 +8,7 @@
  * solids.
  */
 #include "core/join/join.h"
-#include "core/solid/cuboid.h"
+#include "core/solid/cuboid_clip.h"
 #include "core/solid/solid.h"
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * cuboid.h
+ * cuboid_clip.h
  *	  Declares a cuboid, the triangles of solids near it, and the signs that relate them.
  *
  *		cuboids, exact coordinates, signs
@@ -10,8 +10,8 @@
  * Each of these files depends only on those listed above it. A cuboid is a block of a block model:
  * a box in the axes of that model (rb_model_frame), which are called local.
  */
-#ifndef RB_SOLID_CUBOID_H
-#define RB_SOLID_CUBOID_H
+#ifndef RB_SOLID_CUBOID_CLIP_H
+#define RB_SOLID_CUBOID_CLIP_H
 
 #include "core/base/base.h"
 #include "core/exact/bounded.h"
@@ -157,4 +157,4 @@ extern rb_status rb_cuboid_round_exactly(rb_context *ctx, const rb_cuboid *b,
 }
 #endif
 
-#endif /* RB_SOLID_CUBOID_H */
+#endif /* RB_SOLID_CUBOID_CLIP_H */
